@@ -21,6 +21,7 @@ from tritonobs.extensions.lab.stack.processes import Folders
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from tritonobs.extensions.lab.load.run import Background
     from tritonobs.extensions.lab.stack.local import Running
 
 _SEED = 20260301
@@ -48,7 +49,7 @@ def measure(repeats: int, state: Path, chat: str) -> tuple[str, object]:
         limit = float(min(limit.qps for limit in running.plan.limits if limit.model == demo.MODEL))
         for number in range(repeats):
             before = len(observer.messages())
-            with demo.Overflow(url, limit * demo.OVERFLOW_RATIO) as load:
+            with demo.overflow(url, limit * demo.OVERFLOW_RATIO) as load:
                 moments, message = _follow(observer, load, before)
             taken.append(moments)
             explained += _EVIDENCE in message.text
@@ -71,9 +72,7 @@ def _shorten_the_hold(running: Running) -> None:
     requests.post(f"{running.address('prometheus')}/-/reload", timeout=10).raise_for_status()
 
 
-def _follow(
-    observer: demo.Observer, load: demo.Overflow, before: int
-) -> tuple[dict[str, float], demo.Message]:
+def _follow(observer: demo.Observer, load: Background, before: int) -> tuple[dict[str, float], demo.Message]:
     moments_seen: list[demo.Moment] = []
     message = demo.follow_alert(observer, load, moments_seen.append, before=before)
     moments = {step: moment.seconds for step, moment in zip(_STEPS, moments_seen, strict=True)}

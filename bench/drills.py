@@ -124,7 +124,6 @@ def healthy(rig: Rig, repeats: int) -> Iterator[dict[str, str]]:
             now = time.time()
             verdict = look(
                 rig.prometheus,
-                rig.alertmanager,
                 rig.asked,
                 incident=Span(start=now - WINDOW_SECONDS, end=now),
                 baseline=baseline,

@@ -147,7 +147,7 @@ def asked(client: PrometheusClient, drawing: Drawing) -> list[float]:
     times, found = drawing.times, []
     for panel in drawing.board.panels:
         step = step_of(panel, times)
-        known = {**drawing.words, **intervals(step, times.scrape_seconds, times.span)}
+        known = {**drawing.words, **intervals(step, times.scrape_seconds, times.seconds)}
         for target in panel.targets:
             started = time.perf_counter()
             ask_target(client, target, fill(target.expr, known), times, step)

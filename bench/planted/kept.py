@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from planted import live, real
 from planted.world import Recorded, store
 from tritonobs.extensions.triage.saved import load_snapshot
-from tritonobs.extensions.triage.snapshot import Snapshot, Sources, take_snapshot
+from tritonobs.extensions.triage.snapshot import Snapshot, take_snapshot
 from tritonobs.timings.promql import Span
 
 if TYPE_CHECKING:
@@ -72,9 +72,9 @@ def look(url: str, kept: Kept) -> Snapshot:
     """What triage sees of it today."""
     client = Recorded(url, timeout_seconds=30.0)
     client.then = kept.beside.targets
-    snapshot = take_snapshot(Sources(prometheus=client), incident=kept.incident, baseline=kept.baseline)
+    snapshot = take_snapshot(client, incident=kept.incident, baseline=kept.baseline)
     beside = kept.beside
-    return replace(snapshot, replicas=beside.replicas, alerts=beside.alerts, silences=beside.silences)
+    return replace(snapshot, replicas=beside.replicas, alerts=beside.alerts)
 
 
 def _beside(folder: Path, name: str) -> Path:

@@ -27,7 +27,7 @@ from planted.fault import Truth
 from tritonobs.extensions.lab.drill.rig import Rig, steady
 from tritonobs.extensions.lab.stack.processes import Folders
 from tritonobs.extensions.triage.saved import save_snapshot
-from tritonobs.extensions.triage.snapshot import Sources, take_snapshot
+from tritonobs.extensions.triage.snapshot import take_snapshot
 from tritonobs.timings.promql import Span
 
 if TYPE_CHECKING:
@@ -236,11 +236,7 @@ def keep(rig: Rig, name: str, cause: Callable[[Rig], object], kept: Path) -> Non
         now = time.time()
         incident = Span(start=began - 15.0, end=now)
         baseline = Span(start=began - 15.0 - CALM_SECONDS, end=began - 15.0)
-        snapshot = take_snapshot(
-            Sources(prometheus=rig.prometheus, alertmanager=rig.alertmanager, replicas=rig.asked),
-            incident=incident,
-            baseline=baseline,
-        )
+        snapshot = take_snapshot(rig.prometheus, rig.asked, incident=incident, baseline=baseline)
     # Prometheus is asked again when it is judged again; what stands beside it is kept.
     bare = replace(snapshot, now={}, before={}, trends={}, usual={}, asked={}, unseen=())
     save_snapshot(bare, kept / f"{name}.beside.json")

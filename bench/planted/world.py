@@ -16,7 +16,7 @@ from tritonobs.clients.prometheus import PrometheusClient, Target
 from tritonobs.errors import ClientError
 from tritonobs.extensions.lab.stack.processes import LOOPBACK, free_ports, wait_for
 from tritonobs.extensions.triage.calm import windows
-from tritonobs.extensions.triage.snapshot import ReplicaState, Snapshot, Sources, take_snapshot
+from tritonobs.extensions.triage.snapshot import ReplicaState, Snapshot, take_snapshot
 from tritonobs.names import HEARTBEAT
 
 if TYPE_CHECKING:
@@ -187,7 +187,7 @@ def look(url: str, scene: Scene, servers: list[Server], zero: float) -> Snapshot
     )
     now = zero + scene.begins + scene.looks
     incident, baseline = windows(now, scene.since, "previous")
-    snapshot = take_snapshot(Sources(prometheus=client), incident=incident, baseline=baseline)
+    snapshot = take_snapshot(client, incident=incident, baseline=baseline)
     entries = scene.entries
     replicas = tuple(
         ReplicaState(address=f"http://{each.name}:8000", ready=True, entries=entries, configs=())

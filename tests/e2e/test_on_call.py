@@ -16,7 +16,7 @@ from tritonobs.extensions.lab.load.images import parse_mix
 from tritonobs.extensions.lab.load.run import LoadPlan, run_load
 from tritonobs.extensions.lab.load.schedule import Segment
 from tritonobs.extensions.triage.judge import Verdict, triage
-from tritonobs.extensions.triage.snapshot import Sources, take_snapshot
+from tritonobs.extensions.triage.snapshot import take_snapshot
 from tritonobs.timings.promql import Span
 from tritonobs.timings.stages import read_stages
 
@@ -68,11 +68,9 @@ def _calm(stack: Running) -> Span:
 
 
 def _judge(stack: Running, incident: Span, baseline: Span) -> Verdict:
-    sources = Sources(
-        prometheus=PrometheusClient(stack.plan.addresses.prometheus_url),
-        replicas=(TritonClient(stack.plan.replicas[0].http_url),),
-    )
-    return triage(take_snapshot(sources, incident=incident, baseline=baseline, model="inspect"))
+    prometheus = PrometheusClient(stack.plan.addresses.prometheus_url)
+    replicas = (TritonClient(stack.plan.replicas[0].http_url),)
+    return triage(take_snapshot(prometheus, replicas, incident=incident, baseline=baseline, model="inspect"))
 
 
 def test_ordinary_traffic_is_healthy(stack: Running, calm: Span) -> None:

@@ -42,7 +42,7 @@ def test_overflow_reaches_the_robot_and_its_end_does_too(stack, monkeypatch):
     assert observer.messages() == ()
 
     moments = []
-    with story.Overflow(url, LIMIT_QPS * story.OVERFLOW_RATIO) as overflow:
+    with story.overflow(url, LIMIT_QPS * story.OVERFLOW_RATIO) as overflow:
         message = story.follow_alert(observer, overflow, moments.append)
         (table, *_) = read_stages(PrometheusClient(stack.address("prometheus")), story.MODEL)
         # A busy machine may need longer for the cause than the message waits; then the page has it first.

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
+    from tritonobs.extensions.traces.call import Call
+
 pytestmark = pytest.mark.e2e
 PATIENCE_SECONDS = 60.0
 SPANS_HELD = 2048
@@ -57,7 +59,7 @@ def test_weights_make_the_sample_the_whole(rig: TracedRig) -> None:
     parent = f"00-{'ab' * 16}-{'12' * 8}-01"
     rig.ask("quick", 0.05, traceparent=parent)
     assert rig.settle("tritonobs_trace_requests_total", whole + 31, **own) == whole + 31
-    assert rig.slow("quick")[0]["call"]["trace_id"] == "ab" * 16
+    assert rig.slow("quick")[0].traced.call.trace_id == "ab" * 16
     rig.api.trace("quick", {"trace_level": None, "trace_rate": None, "trace_count": None})
 
 
@@ -72,22 +74,21 @@ def test_pipelines_are_traced_as_they_nest(rig: TracedRig, model: str, inside: d
     """With the times of every part, which fit into the whole."""
     rig.ask(model, 0.06)
     rig.settle("tritonobs_trace_samples_total", 1, model=model)
-    call = rig.slow(model)[0]["call"]
+    call = rig.slow(model)[0].traced.call
     assert _shape(call) == {model: inside}
-    first, last = call["phases"]["request"]
     leaf = call
-    while leaf["calls"]:
-        leaf = leaf["calls"][0]
-    begun, ended = leaf["phases"]["infer"]
-    assert first <= begun < ended <= last
-    assert (ended - begun) / 1e9 >= 0.06
+    while leaf.calls:
+        leaf = leaf.calls[0]
+    inferred = leaf.phases["infer"]
+    assert call.request.start_ns <= inferred.start_ns < inferred.end_ns <= call.request.end_ns
+    assert inferred.seconds >= 0.06
 
 
-def _shape(call: dict) -> dict:
+def _shape(call: Call) -> dict:
     inner: dict = {}
-    for each in call["calls"]:
+    for each in call.calls:
         inner |= _shape(each)
-    return {call["model"]: inner}
+    return {call.model: inner}
 
 
 def test_a_queue_is_told_from_work(rig: TracedRig) -> None:
@@ -98,10 +99,9 @@ def test_a_queue_is_told_from_work(rig: TracedRig) -> None:
     for worker in workers:
         assert worker.wait(60) == 0
     rig.settle("tritonobs_trace_samples_total", 4, model="quick")
-    worst = rig.slow("quick")[0]["call"]["phases"]
-    queue, infer = ((worst[phase][1] - worst[phase][0]) / 1e9 for phase in ("queue", "infer"))
-    assert queue > 1.0
-    assert infer >= 1.0
+    worst = rig.slow("quick")[0].traced.call.phases
+    assert worst["queue"].seconds > 1.0
+    assert worst["infer"].seconds >= 1.0
 
 
 _ONE = """

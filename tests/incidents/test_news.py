@@ -10,7 +10,7 @@ from support.incidents.conversations import EPOCH, Listener, Said, alert_of, hea
 from tritonobs.extensions.incidents import news
 from tritonobs.extensions.incidents.incident import What, chat_incidents
 from tritonobs.extensions.incidents.join import join
-from tritonobs.extensions.incidents.news import REPEAT_SECONDS, Chat, Kind, Policy, accepted, due, named
+from tritonobs.extensions.incidents.news import REPEAT_SECONDS, Chat, Kind, accepted, due, named
 from tritonobs.render.alertmanager import TIMINGS
 
 FAST, MEDIUM, DEAD = "TritonErrorBudgetBurnFast", "TritonErrorBudgetBurnMedium", "TritonWorkerDead"
@@ -58,24 +58,6 @@ def test_a_message_without_a_verdict_says_less(life, fleet) -> None:
     assert said.message.incident.since == EPOCH + 60
 
 
-@pytest.mark.parametrize(
-    ("comes", "told"),
-    [
-        pytest.param(61, 61, id="in time"),
-        pytest.param(70, 62, id="too late"),
-        pytest.param(None, 62, id="never"),
-    ],
-)
-def test_the_first_message_waits_two_seconds_for_a_cause(life, fleet, cause, verdict, *, comes, told) -> None:
-    """No longer, whatever triage does."""
-    listener = Listener(fleet=fleet, policy=Policy(hold_seconds=2))
-    for at in range(60, 80):
-        alerts = [alert_of(life(FAST, 60, model="ocr"), 60)] if at == 60 else []
-        listener.hear(at, alerts, verdict(cause("bad_deploy", "ocr", "2")) if at == comes else None)
-
-    assert _told(listener) == [(told, Kind.FIRST)]
-
-
 def test_a_late_cause_goes_once_with_the_next_message(life, fleet, cause, verdict) -> None:
     """It makes none by itself, and is not said again."""
     said = verdict(cause("bad_deploy", "ocr", "2", since=20))
@@ -88,21 +70,6 @@ def test_a_late_cause_goes_once_with_the_next_message(life, fleet, cause, verdic
         (Kind.UPDATE, said.causes[0]),
         (Kind.END, None),
     ]
-
-
-def test_a_late_cause_can_make_a_message(life, fleet, cause, verdict) -> None:
-    """The twin: where the policy says so, and five minutes after the first."""
-    said = verdict(cause("bad_deploy", "ocr", "2", since=20))
-
-    listener = heard(
-        [life(FAST, 60, model="ocr")],
-        fleet,
-        until=2000,
-        verdicts={65: said, 700: said},
-        policy=Policy(verdict_alone=True),
-    )
-
-    assert _told(listener) == [(60, Kind.FIRST), (365, Kind.UPDATE)]
 
 
 def test_another_cause_is_an_update_and_each_only_once(life, fleet, cause, verdict) -> None:
@@ -191,7 +158,9 @@ def test_a_wider_place_is_told_after_five_minutes(life, fleet) -> None:
     listener = heard(lives, fleet, until=1000)
 
     assert _told(listener) == [(60, Kind.FIRST), (365, Kind.UPDATE)]
-    assert [change.names for change in listener.said[1].message.changes] == [("triton-2", "triton-3")]
+    said = listener.said[1]
+    assert _what(said) == {What.PLACE}
+    assert [one.where.replica for one in said.message.new] == ["triton-2", "triton-3"]
 
 
 def test_a_pipeline_of_the_model_is_not_wider(life, fleet) -> None:

@@ -18,7 +18,7 @@ from tritonobs.extensions.lint import catalogue
 from tritonobs.extensions.mcp import schemas
 from tritonobs.extensions.mcp.fields import markdown
 from tritonobs.extensions.mcp.tools import OFFERED
-from tritonobs.extensions.traces.slowest import Slow, to_json
+from tritonobs.extensions.traces.slowest import ANSWER, Answer, Slow
 from tritonobs.extensions.triage import judge
 from tritonobs.limits.log import Entry
 from tritonobs.timings import cause, episodes, measured, stages, top
@@ -146,4 +146,4 @@ def test_a_field_that_is_not_promised_is_seen():
 
 def test_slow_requests_come_as_the_receiver_sends_them():
     """The list may be empty; its shape is that of `traces slow --format json`."""
-    assert to_json([], [])["requests"] == []
+    assert ANSWER.dump_python(Answer(models=(), requests=()), mode="json")["requests"] == []

@@ -16,12 +16,14 @@ from tritonobs.clients.exposition import parse_page
 from tritonobs.clients.triton import TritonClient
 from tritonobs.extensions.lab.stack.native import lone_triton
 from tritonobs.extensions.lab.stack.services import trace_flags
+from tritonobs.extensions.traces.slowest import ANSWER
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
     from pathlib import Path
 
     from tritonobs.clients.exposition import MetricsPage
+    from tritonobs.extensions.traces.slowest import Slow
 
 PATIENCE_SECONDS = 60.0
 _DELAY = "--trace-config=opentelemetry,bsp_schedule_delay="
@@ -71,10 +73,10 @@ class TracedRig:
             time.sleep(0.2)
         return found
 
-    def slow(self, model: str) -> list:
+    def slow(self, model: str) -> Sequence[Slow]:
         """The slowest requests to a model."""
         answer = requests.get(f"{self.receiver}/traces/slow", params={"model": model}, timeout=30)
-        return answer.json()["requests"]
+        return ANSWER.validate_json(answer.content).requests
 
 
 @contextmanager

@@ -20,6 +20,7 @@ from support.programs import Program, ServeProgram, free_port
 from support.serving import Serving
 from support.spans import posted, request
 from tritonobs.extensions.traces.otlp import MOST_BYTES
+from tritonobs.extensions.traces.slowest import ANSWER
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -154,7 +155,8 @@ def test_the_slowest_are_told(served):
     post(served, posted(*request("turtle", compute=2.0)))
     wait_for(lambda: "turtle" in requests.get(f"{served}/traces/slow", timeout=30).json()["models"])
     answer = requests.get(f"{served}/traces/slow", params={"model": "turtle", "since": "1e12"}, timeout=30)
-    assert [round(each["seconds"], 3) for each in answer.json()["requests"]] == [2.001]
+    (slow,) = ANSWER.validate_json(answer.content).requests
+    assert round(slow.seconds, 3) == 2.001
     assert requests.get(f"{served}/traces/slow?since=x", timeout=30).status_code == 400
 
 

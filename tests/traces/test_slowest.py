@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import json
-
 import pytest
 
 from support.spans import BEGIN_NS, body, request
 from tritonobs.extensions.traces.call import Assembler
 from tritonobs.extensions.traces.otlp import read_value
-from tritonobs.extensions.traces.slowest import KEPT, MOST_MODELS, Slowest, from_json, to_json
+from tritonobs.extensions.traces.slowest import ANSWER, KEPT, MOST_MODELS, Answer, Slowest
 from tritonobs.extensions.traces.waterfall import sentence, slow_lines, slow_page, slow_table, waterfall
 from tritonobs.report.console import table_text
 
@@ -76,9 +74,8 @@ def test_a_thousand_models_fill_a_bounded_room(slowest, clock):
 def test_json_and_back_is_the_same(slowest):
     """What the receiver answers is what the command draws."""
     slowest.add(traced("inspect", inner=("preprocess", "nms")))
-    found = slowest.of("nms", 600)
-    there = json.loads(json.dumps(to_json(slowest.models(), found)))
-    assert from_json(there) == found
+    answer = Answer(models=slowest.models(), requests=slowest.of("nms", 600))
+    assert ANSWER.validate_json(ANSWER.dump_json(answer)) == answer
 
 
 def test_a_waterfall_shows_which_call_waited(slowest):

@@ -20,7 +20,7 @@ from tritonobs.clients.prometheus import PrometheusClient
 from tritonobs.extensions.history.suggest import operations_in_history
 from tritonobs.extensions.triage import calm
 from tritonobs.extensions.triage.judge import triage
-from tritonobs.extensions.triage.snapshot import Sources, take_snapshot
+from tritonobs.extensions.triage.snapshot import take_snapshot
 from tritonobs.timings import measured, questions
 from tritonobs.timings.ask import known_clusters, unknown_model
 from tritonobs.timings.outcomes import workers_question
@@ -132,9 +132,9 @@ def test_each_is_judged_by_its_own_numbers(url: str, cluster: str, status: str) 
     """East fails and is slow since five minutes; nobody in west is to hear of it."""
     now = time.time()
     incident, baseline = Span(start=now - 240, end=now), Span(start=now - 900, end=now - 420)
-    sources = Sources(prometheus=PrometheusClient(url, cluster=cluster))
+    prometheus = PrometheusClient(url, cluster=cluster)
 
-    verdict = triage(take_snapshot(sources, incident=incident, baseline=baseline))
+    verdict = triage(take_snapshot(prometheus, incident=incident, baseline=baseline))
 
     assert verdict.status == status, verdict.sentence
     assert [cause.check for cause in verdict.causes][:1] == ["error_surge"] * (status == "wrong")
@@ -152,9 +152,9 @@ def test_a_look_reaches_back_to_where_the_trouble_began(url: str, reach: float, 
     """East is ill since five minutes, and an alert that needs four began a moment ago."""
     now = time.time()
     incident, baseline = Span(start=now - 60, end=now), Span(start=now - 360, end=now - 60)
-    sources = Sources(prometheus=PrometheusClient(url, cluster="east"))
+    prometheus = PrometheusClient(url, cluster="east")
 
-    snapshot = take_snapshot(sources, incident=incident, baseline=baseline, reach_seconds=reach)
+    snapshot = take_snapshot(prometheus, incident=incident, baseline=baseline, reach_seconds=reach)
     verdict = triage(snapshot)
 
     assert snapshot.incident.seconds == pytest.approx(seconds, abs=seconds / 4)
@@ -169,9 +169,9 @@ def test_an_incident_that_is_over_is_judged_by_what_was_then(url: str, *, past: 
     """A server was down at its end and is up now; Prometheus' own pages know only of now."""
     end = time.time() - (MINUTES - PAST + 1) * 60 if past else time.time()
     incident, baseline = Span(start=end - 240, end=end), Span(start=end - 480, end=end - 240)
-    sources = Sources(prometheus=PrometheusClient(url, cluster="west"))
+    prometheus = PrometheusClient(url, cluster="west")
 
-    verdict = triage(take_snapshot(sources, incident=incident, baseline=baseline))
+    verdict = triage(take_snapshot(prometheus, incident=incident, baseline=baseline))
 
     places = [cause.place for cause in verdict.causes if cause.check == "scrape_problem"]
     assert (("", "", "triton-2:8002") in places) == told

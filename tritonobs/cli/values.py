@@ -251,25 +251,32 @@ LOAD = click.option(
 )
 
 
-def asked_prometheus(url: str, cluster: str, *, timeout_seconds: float = 15.0) -> PrometheusClient:
-    """A client that asks about this cluster, or about the only one there is.
+def cluster_client(url: str, cluster: str, *, timeout_seconds: float = 15.0) -> PrometheusClient:
+    """A client that asks about this cluster ("": every one).
 
     `cluster` is its name, or `LABEL=NAME` where series carry another label than `cluster`.
-
-    Raises:
-        BadParameter: none was named, and Prometheus has several.
-        ClientError: it did not answer.
     """
     from tritonobs.clients.prometheus import PrometheusClient  # noqa: PLC0415 (brings requests)
-    from tritonobs.timings.ask import known_clusters  # noqa: PLC0415
 
     label, named, name = cluster.rpartition("=")
-    client = PrometheusClient(
+    return PrometheusClient(
         url,
         cluster=name,
         cluster_label=label if named else names.CLUSTER,
         timeout_seconds=timeout_seconds,
     )
+
+
+def asked_prometheus(url: str, cluster: str, *, timeout_seconds: float = 15.0) -> PrometheusClient:
+    """A client that asks about this cluster, as `cluster_client`, or about the only one there is.
+
+    Raises:
+        BadParameter: none was named, and Prometheus has several.
+        ClientError: it did not answer.
+    """
+    from tritonobs.timings.ask import known_clusters  # noqa: PLC0415 (brings requests)
+
+    client = cluster_client(url, cluster, timeout_seconds=timeout_seconds)
     # Without a name, models of the same name in two clusters would be added up as one.
     if not cluster:
         now = time.time()

@@ -6,7 +6,7 @@ the same list for Prometheus' own configuration and for http service discovery.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from decimal import Decimal
@@ -310,6 +310,15 @@ def address_of(url: str, port: int | None = None) -> str:
     """`host:port` of a URL, the port written out; with a `port`, that one."""
     parts = urlsplit(url)
     return host_port(parts.hostname or "", port or parts.port or _PORTS[parts.scheme])
+
+
+def names_by_address(replicas: Iterable[Replica]) -> dict[str, str]:
+    """Names of replicas by host and port of their API and of their page, as the label `instance` has them."""
+    return {
+        urlsplit(url).netloc: replica.name
+        for replica in replicas
+        for url in (replica.http_url, replica.metrics_url)
+    }
 
 
 def known_names(plan: Plan) -> frozenset[str]:

@@ -35,6 +35,7 @@ from tritonobs.extensions.incidents.news import (
     accepted,
     due,
     explained,
+    message_of,
     named,
 )
 from tritonobs.extensions.incidents.recorder import MOST_ALERTS, Entry, KeptTold, incident_of
@@ -132,7 +133,8 @@ def sift(
             keys=keys,
             since=since,
             messages={
-                one.id: _part(talks.get(one.id) or _update(one, talk.chat), said)
+                # Without another reason, its alerts waited long enough.
+                one.id: _part(talks.get(one.id) or message_of(talk.chat, one, Kind.UPDATE), said)
                 for one in own
                 if one.id in speaking and one.keys & said
             },
@@ -220,21 +222,6 @@ def _end_waits(chat: Chat, alert: Alert, incident: Incident) -> bool:
     ends = rank(alert.labels) >= PAGE and not alert.firing and chat.thinks_firing(alert.fingerprint)
     pages = any(one.firing and one.rank >= PAGE for one in incident.alerts)
     return ends and pages and chat.told_of(incident) is not None
-
-
-def _update(incident: Incident, chat: Chat) -> Message:
-    """A message for which there is no reason but that its alerts waited long enough."""
-    cause, corrects = explained(chat, incident, Kind.UPDATE)
-    return Message(
-        kind=Kind.UPDATE,
-        incident=incident,
-        changes=(),
-        cause=cause,
-        corrects=corrects,
-        new=tuple(one for one in incident.alerts if one.firing),
-        going_on=(),
-        over=tuple(one for one in incident.alerts if not one.firing),
-    )
 
 
 def _part(message: Message, said: Collection[str]) -> Message:

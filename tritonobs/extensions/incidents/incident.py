@@ -205,22 +205,21 @@ class Place:
             areas=tuple(sorted({one.area for one in every if not one.model and not one.replica})),
         )
 
-    def beyond(self, told: Place, fleet: Fleet) -> tuple[str, ...]:
-        """What is here and was not to be expected from `told`.
+    def wider(self, told: Place, fleet: Fleet) -> bool:
+        """Whether something is here that was not to be expected from `told`.
 
         Pipelines of a model that was named, and their members, were. So was the first replica or version: it
         only says more exactly where it is.
         """
         covered = {near for model in told.models for near in fleet.related(model)}
-        models = [model for model in self.models if model not in covered]
-        replicas = [name for name in self.replicas if told.replicas and name not in told.replicas]
         known = {model for model, _ in told.versions}
-        versions = [
-            f"{model} {version}"
-            for model, version in self.versions
-            if model in known and (model, version) not in told.versions
-        ]
-        return (*models, *versions, *replicas, *(area for area in self.areas if area not in told.areas))
+        beyond = (
+            set(self.models) - covered,
+            {(model, version) for model, version in self.versions if model in known} - set(told.versions),
+            set(self.replicas) - set(told.replicas) if told.replicas else set[str](),
+            set(self.areas) - set(told.areas),
+        )
+        return any(beyond)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -392,11 +391,10 @@ class What(enum.Enum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Change:
-    """A change that matters; `names` says which: sentences of causes, a severity, names, ids."""
+    """A change that matters."""
 
     incident: str
     what: What
-    names: tuple[str, ...] = ()
 
 
 def cause_key(cause: Cause) -> CauseKey:
@@ -406,24 +404,24 @@ def cause_key(cause: Cause) -> CauseKey:
 
 def changes(before: Incident | None, after: Incident, fleet: Fleet) -> tuple[Change, ...]:
     """What matters of the difference between an incident then and now, or of a new one."""
-    found: list[tuple[What, tuple[str, ...]]] = []
+    found: list[What] = []
     if before is None:
-        found.append((What.BEGAN, ()))
+        found.append(What.BEGAN)
     else:
         was, cause = before.cause, after.cause
         if cause and (was is None or cause_key(was) != cause_key(cause)):
-            found.append((What.CAUSE, (cause.sentence,)))
+            found.append(What.CAUSE)
         if SEVERITIES.index(after.worst) > SEVERITIES.index(before.worst):
-            found.append((What.SEVERITY, (after.worst,)))
-        if beyond := after.place.beyond(before.place, fleet):
-            found.append((What.PLACE, beyond))
+            found.append(What.SEVERITY)
+        if after.place.wider(before.place, fleet):
+            found.append(What.PLACE)
         if after.eased is not None and before.eased is None:
-            found.append((What.EASED, (after.now,)))
+            found.append(What.EASED)
         back = before.eased is not None and after.eased is None and after.ended is None
         if back or (before.closed and not after.closed):
-            found.append((What.AGAIN, (after.now,)))
-        if joined := tuple(one for one in after.joined if one not in before.joined):
-            found.append((What.JOINED, joined))
+            found.append(What.AGAIN)
+        if not set(before.joined).issuperset(after.joined):
+            found.append(What.JOINED)
     if after.closed and not (before and before.closed):
-        found.append((What.ENDED, ()))
-    return tuple(Change(incident=after.id, what=what, names=names) for what, names in found)
+        found.append(What.ENDED)
+    return tuple(Change(incident=after.id, what=what) for what in found)

@@ -39,6 +39,13 @@ MOST_TOLD: Final = 500
 _AT_ONCE_SECONDS: Final = 60.0
 """What follows from a fault is dated within seconds of it, or of the scrape that shows it."""
 FIRING: Final = "firing"
+_SETTLE_SECONDS: Final = 600.0
+"""After so long an incident is said to go back, and only once.
+
+Most tickets end within minutes of their page, and Alertmanager tells that up to five minutes late.
+"""
+_NAME_WITHIN_SECONDS: Final = 900.0
+"""After so long an alert is named that is not news by itself."""
 
 _Entry = TypeVar("_Entry")
 
@@ -48,12 +55,9 @@ class Policy:
     """How much an incident may say.
 
     An incident has at most one message in `update_seconds`; but a higher severity is sent at once, because a
-    page must not wait for a ticket, and so is the end. The first message waits `hold_seconds` for a cause.
-    An incident is said to go back when it did for `settle_seconds`, and only once: most tickets end within
-    minutes of their page, and Alertmanager tells that up to five minutes late. An alert that is not news by
-    itself is named after `name_within_seconds` at the latest. What goes on is repeated `repeat_seconds` after
-    the last message, by its severity, when Alertmanager repeats it. A first cause that comes after the first
-    message goes with the next one, or with `verdict_alone` makes one.
+    page must not wait for a ticket, and so is the end. What goes on is repeated `repeat_seconds` after the
+    last message, by its severity, when Alertmanager repeats it. A first cause that comes after the first
+    message goes with the next one.
 
     With `at_once`, as in `serve`, every alert comes with a call that waits for its answer, and
     Alertmanager gives calls about pages ten seconds: what begins or ends of pages is sent at once, and so is
@@ -61,11 +65,7 @@ class Policy:
     """
 
     update_seconds: float = 300.0
-    hold_seconds: float = 0.0
-    settle_seconds: float = 600.0
-    name_within_seconds: float = 900.0
     repeat_seconds: Mapping[str, float] = field(default_factory=lambda: REPEAT_SECONDS)
-    verdict_alone: bool = False
     at_once: bool = False
 
 
@@ -153,10 +153,10 @@ def due(
     policy = policy or Policy()
     found = []
     for incident in incidents:
-        news = _news(chat.told_of(incident), incident, now, fleet, policy)
+        news = _news(chat.told_of(incident), incident, now, fleet)
         kind = _due(chat, incident, now, news, policy, held=held)
         if kind is not None:
-            found.append(_message(chat, incident, kind, news))
+            found.append(message_of(chat, incident, kind, news))
     return tuple(found)
 
 
@@ -208,8 +208,7 @@ def _due(
         over = policy.at_once and told and any(_over(chat, one) for one in incident.alerts)
         return Kind.END if over else None
     if told is None:
-        waited = incident.cause is not None or now >= incident.opened + policy.hold_seconds
-        return Kind.FIRST if waited else None
+        return Kind.FIRST
     if policy.at_once and any(_of_page(chat, one) for one in incident.alerts if one.key not in held):
         return Kind.UPDATE
     return _going_on(chat, incident, told, now, news, policy)
@@ -220,12 +219,12 @@ def _going_on(  # noqa: PLR0917 (as `_due`, which has no room for it)
 ) -> Kind | None:
     """Which message is due of an incident that people know."""
     matter = {change.what for change in news} - {What.JOINED}
-    if not told.causes and not policy.verdict_alone:
+    if not told.causes:
         matter.discard(What.CAUSE)
     if What.SEVERITY in matter or told.ended:
         return Kind.UPDATE
     late = (one for one in incident.alerts if one.firing and one.key not in chat.named)
-    waits = any(now >= one.seen + policy.name_within_seconds for one in late)
+    waits = any(now >= one.seen + _NAME_WITHIN_SECONDS for one in late)
     if (matter or waits) and now >= told.at + policy.update_seconds:
         return Kind.UPDATE
     # Alertmanager repeats what no one has silenced or muted: only what it repeats is said again.
@@ -261,9 +260,7 @@ def _kept_back(chat: Chat, incident: Incident) -> bool:
     return any(chat.named.get(one.key) != one.alert.state for one in alerts)
 
 
-def _news(
-    told: Told | None, incident: Incident, now: float, fleet: Fleet, policy: Policy
-) -> tuple[Change, ...]:
+def _news(told: Told | None, incident: Incident, now: float, fleet: Fleet) -> tuple[Change, ...]:
     """What matters since the last message. What comes and goes is compared with all that was ever said."""
     if told is None:
         return changes(None, incident, fleet)
@@ -272,19 +269,14 @@ def _news(
         for change in changes(told.incident, incident, fleet)
         if change.what not in {What.CAUSE, What.EASED, What.AGAIN}
     ]
-    cause, eased = incident.cause, incident.eased
+    eased = incident.eased
     own = {
         What.CAUSE: _unheard(incident, told) is not None,
-        What.EASED: not told.eased and eased is not None and now >= eased + policy.settle_seconds,
+        What.EASED: not told.eased and eased is not None and now >= eased + _SETTLE_SECONDS,
         What.AGAIN: (told.ended and not incident.closed)
         or (told.eased and not told.again and incident.ended is None and eased is None),
     }
-    names = {What.CAUSE: (cause.sentence,) if cause else (), What.EASED: (incident.now,)}
-    found += [
-        Change(incident=incident.id, what=what, names=names.get(what, (incident.now,)))
-        for what, is_so in own.items()
-        if is_so
-    ]
+    found += [Change(incident=incident.id, what=what) for what, is_so in own.items() if is_so]
     return tuple(found)
 
 
@@ -323,7 +315,8 @@ def _recovers(incident: Incident) -> bool:
     return bool(ends) and max(ends) > max(one.latest for one in counted)
 
 
-def _message(chat: Chat, incident: Incident, kind: Kind, news: tuple[Change, ...]) -> Message:
+def message_of(chat: Chat, incident: Incident, kind: Kind, news: tuple[Change, ...] = ()) -> Message:
+    """What the chat is to hear of the incident, if it gets a message of this kind."""
     cause, corrects = explained(chat, incident, kind)
     firing = [one for one in incident.alerts if one.firing and not _outlived(chat, one)]
     known = {one.key for one in firing if chat.named.get(one.key) == one.alert.state}

@@ -14,7 +14,6 @@ from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
-from urllib.parse import urlsplit
 
 from starlette.routing import Route
 
@@ -39,7 +38,7 @@ from tritonobs.extensions.incidents.join import Step, join
 from tritonobs.extensions.incidents.news import Message
 from tritonobs.extensions.incidents.pages import IncidentSeries, Pictures, prometheus_of, routes
 from tritonobs.extensions.incidents.recorder import Folder, Recorder
-from tritonobs.plan.fleet import Plan
+from tritonobs.plan.fleet import Plan, names_by_address
 from tritonobs.plan.notify import Robot
 from tritonobs.registry import answer
 from tritonobs.serve.parts import Say
@@ -377,7 +376,6 @@ class Incidents:
             span = _span(incidents, now, _active(asked.prometheus))
             return judge(
                 asked.prometheus,
-                asked.alertmanager,
                 asked.replicas,
                 incident=span,
                 called=asked.called,
@@ -465,11 +463,7 @@ def _clients(plan: Plan) -> _Asked:
             TritonClient(replica.http_url, timeout_seconds=_SERVER_SECONDS, retries=0)
             for replica in plan.replicas
         ),
-        called={
-            urlsplit(url).netloc: replica.name
-            for replica in plan.replicas
-            for url in (replica.http_url, replica.metrics_url)
-        },
+        called=names_by_address(plan.replicas),
     )
 
 

@@ -9,6 +9,7 @@ import shutil
 import signal
 import sys
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -26,13 +27,14 @@ if TYPE_CHECKING:
     from tritonobs.extensions.lab.drill.drill import Drill, Outcome
 
 
-state_option = click.option(
+_state = partial(
+    click.option,
     "--state",
     type=click.Path(path_type=Path, file_okay=False),
-    default=Path(".tritonobs"),
+    default=STATE,
     show_default=True,
-    help="Folder for configuration, data and logs of the stack.",
 )
+state_option = _state(help="Folder for configuration, data and logs of the stack.")
 
 
 @click.command(epilog="Example: tritonobs tools")
@@ -235,13 +237,7 @@ _USUAL_SPEED = 5.0
 @click.option(
     "--list", "listed", is_flag=True, help="List every drill and its promises, without running one."
 )
-@click.option(
-    "--state",
-    type=click.Path(path_type=Path, file_okay=False),
-    default=Path(".tritonobs"),
-    show_default=True,
-    help="Folder of a stack that was started with `tritonobs up --drills`.",
-)
+@_state(help="Folder of a stack that was started with `tritonobs up --drills`.")
 @format_option
 def drill(*, names: tuple[str, ...], listed: bool, state: Path, form: str) -> int:
     """Inject a fault on a practice stack, and check the promised alert and verdict.

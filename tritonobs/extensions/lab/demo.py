@@ -4,19 +4,16 @@ from __future__ import annotations
 
 import re
 import textwrap
-import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-
-from typing_extensions import Self
 
 from tritonobs import names
 from tritonobs.cli.say import say
 from tritonobs.clients.prometheus import PrometheusClient
 from tritonobs.clients.transport import Transport
 from tritonobs.errors import StackError
-from tritonobs.extensions.lab.load.run import LoadPlan, run_load
+from tritonobs.extensions.lab.load.run import Background, LoadPlan, run_load
 from tritonobs.extensions.lab.load.schedule import LoadResult, Progress, Segment
 from tritonobs.extensions.lab.report import load_progress
 from tritonobs.extensions.lab.stack.local import Running
@@ -57,38 +54,11 @@ class Moment:
     seconds: float
 
 
-class Overflow:
-    """Traffic above the limit, in a thread of its own, while the block runs."""
-
-    def __init__(self, url: str, qps: float, model: str = MODEL) -> None:
-        self._plan = LoadPlan(
-            segments=(Segment(qps=qps, seconds=OVERFLOW_SECONDS),), urls=(url,), model=model
-        )
-        self._stop = threading.Event()
-        self._began = threading.Event()
-        self._thread = threading.Thread(target=self._run, name="overflow", daemon=True)
-        self.began_at = 0.0
-        self.result: LoadResult | None = None
-
-    def __enter__(self) -> Self:
-        self._thread.start()
-        self._began.wait()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._stop.set()
-        self._thread.join()
-
-    def _run(self) -> None:
-        try:
-            self.result = run_load(self._plan, self._note_start, stop=self._stop)
-        finally:
-            self._began.set()
-
-    def _note_start(self, progress: Progress) -> None:
-        if progress.sent and not self._began.is_set():
-            self.began_at = time.time() - progress.elapsed_seconds
-            self._began.set()
+def overflow(url: str, qps: float, model: str = MODEL) -> Background:
+    """Traffic above the limit while the block runs."""
+    return Background(
+        LoadPlan(segments=(Segment(qps=qps, seconds=OVERFLOW_SECONDS),), urls=(url,), model=model)
+    )
 
 
 class Observer:
@@ -147,7 +117,7 @@ def calm(url: str, limit_qps: float, on_progress: Callable[[Progress], None]) ->
 
 
 def follow_alert(
-    observer: Observer, overflow: Overflow, on_moment: Callable[[Moment], None], *, before: int = 0
+    observer: Observer, load: Background, on_moment: Callable[[Moment], None], *, before: int = 0
 ) -> Message:
     """Wait for each step from the overflow to the first accepted message that says the alert fires.
 
@@ -157,15 +127,15 @@ def follow_alert(
         StackError: a step did not come within `PATIENCE_SECONDS`.
     """
     wait_for(lambda: observer.exceeds() or None, "Prometheus to see the overflow", PATIENCE_SECONDS)
-    on_moment(Moment(what="seen by Prometheus", seconds=time.time() - overflow.began_at))
+    on_moment(Moment(what="seen by Prometheus", seconds=time.time() - load.began_at))
     wait_for(lambda: observer.fires() or None, "the alert to fire", PATIENCE_SECONDS)
-    on_moment(Moment(what="firing", seconds=time.time() - overflow.began_at))
+    on_moment(Moment(what="firing", seconds=time.time() - load.began_at))
     first = wait_for(
         lambda: next((one for one in observer.messages()[before:] if _FIRES in one.text), None),
         "the robot to accept a message",
         PATIENCE_SECONDS,
     )
-    on_moment(Moment(what="message accepted by the robot", seconds=first.received_at - overflow.began_at))
+    on_moment(Moment(what="message accepted by the robot", seconds=first.received_at - load.began_at))
     return first
 
 
@@ -215,9 +185,8 @@ def run_steps(running: Running) -> None:
 
     over = limit * OVERFLOW_RATIO
     heading(f"3. {MODEL} above its limit: {over:g} requests/s")
-    beside = Overflow(url, ENSEMBLE_QPS, ENSEMBLE)
-    with beside, Overflow(url, over) as overflow:
-        message = follow_alert(observer, overflow, _tell)
+    with overflow(url, ENSEMBLE_QPS, ENSEMBLE), overflow(url, over) as load:
+        message = follow_alert(observer, load, _tell)
         _show(message)
         heading("4. Where the time of a request goes, from Prometheus")
         for table in read_stages(PrometheusClient(running.address("prometheus")), MODEL):

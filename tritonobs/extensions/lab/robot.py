@@ -20,11 +20,10 @@ import sys
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from typing import Protocol
 from urllib.parse import parse_qs, parse_qsl, urlsplit
 
 from typing_extensions import Self
@@ -168,41 +167,12 @@ _WORDS = {Fault.BUSY: Refusal.BUSY, Fault.UNKNOWN: Refusal.UNKNOWN, Fault.REVOKE
 _ANSWERS_BROKEN = frozenset((Fault.RESET, Fault.LOST_ANSWER, Fault.TIMEOUT))
 
 
-class Double(Protocol):
-    """What the wire needs of a robot double."""
-
-    @property
-    def messages(self) -> Sequence[Message]:
-        """What was accepted."""
-
-    @property
-    def attempts(self) -> Sequence[Attempt]:
-        """What was tried."""
-
-    def receive(self, path: str, body: bytes) -> Judgement | Fault | None:
-        """Judge one call."""
-
-    def written(self, judgement: Judgement) -> bytes:
-        """The body of the vendor's answer."""
-
-    def fail(self, fault: Fault, times: int = 1) -> None:
-        """Let the next calls end in `fault`."""
-
-    def mend(self) -> None:
-        """Remove all faults."""
-
-
-def handler(double: Double) -> type[BaseHTTPRequestHandler]:
-    """The request handler of one double."""
-    return type("RobotHandler", (_Handler,), {"double": double})
-
-
 class _Handler(BaseHTTPRequestHandler):
     """Answers as the vendor's front end does."""
 
     protocol_version = "HTTP/1.1"
     disable_nagle_algorithm = True
-    double: Double
+    double: RobotDouble
 
     def do_POST(self) -> None:
         """One call of the robot's webhook, or new faults."""
@@ -311,7 +281,8 @@ class RobotDouble:
         self._timeout_seconds = timeout_seconds
         self._changed = threading.Condition()
         self._closing = threading.Event()
-        self._server = ThreadingHTTPServer(("127.0.0.1", port), handler(self))
+        handler = type("RobotHandler", (_Handler,), {"double": self})
+        self._server = ThreadingHTTPServer(("127.0.0.1", port), handler)
         self._server.daemon_threads = True
         self._thread = threading.Thread(target=self._server.serve_forever, args=(0.05,), daemon=True)
 

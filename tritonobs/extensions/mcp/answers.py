@@ -13,16 +13,16 @@ from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timezone
-from typing import Any, Final
+from typing import Annotated, Any, Final
 
 from mcp_types import CallToolResult, TextContent
-from pydantic import TypeAdapter, ValidationError
+from pydantic import BaseModel, Field, TypeAdapter, ValidationError
 
 from tritonobs.extensions.mcp.ask import Unanswered, compact
 from tritonobs.extensions.mcp.schemas import LISTS, NOTE, VERSION, Next
 from tritonobs.outside import shown
 
-LEAST_BYTES, USUAL_BYTES, MOST_BYTES = 2048, 4096, 65_536
+USUAL_BYTES = 4096
 _MOST_UNREAD, _MOST_NEXT = 3, 3
 _TEXT, _WHY, _WHAT = 8, 40, 60
 """The share of an answer that its text, and each thing that was not read, may take: one in so many."""
@@ -61,6 +61,20 @@ class Found:
     next: tuple[Next, ...] = ()
 
 
+class Paged(BaseModel):
+    """Arguments that every tool that reads has behind its own."""
+
+    page: Annotated[int, Field(ge=1, le=1000, description="which page of the answer")] = 1
+    max_bytes: Annotated[
+        int,
+        Field(
+            ge=2048,
+            le=65_536,
+            description="how large the answer may be; ask for more only if it was cut",
+        ),
+    ] = USUAL_BYTES
+
+
 def valid(value: Any, schema: Any) -> Any:  # noqa: ANN401 (JSON, and a type to check by)
     """An answer as its schema has it, safe to show.
 
@@ -77,7 +91,7 @@ def valid(value: Any, schema: Any) -> Any:  # noqa: ANN401 (JSON, and a type to 
     return plain(adapter.dump_python(held, mode="json", exclude_none=True))
 
 
-def result(found: Found, *, most: int = USUAL_BYTES, page: int = 1) -> CallToolResult:
+def result(found: Found, *, most: int, page: int) -> CallToolResult:
     """The answer of the protocol, a page of at most so many bytes.
 
     It is JSON as structured content, and as text for clients that read only that.

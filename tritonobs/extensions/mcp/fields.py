@@ -6,12 +6,12 @@ import inspect
 import types
 from collections.abc import Iterator
 from datetime import datetime
-from typing import Any, Final, Union, get_args, get_origin, get_type_hints
+from typing import Any, Final, Union, get_args, get_origin
 
 from pydantic import BaseModel
 
 from tritonobs.extensions.mcp import schemas
-from tritonobs.extensions.mcp.server import Changes
+from tritonobs.extensions.mcp.server import Changes, data_of
 from tritonobs.extensions.mcp.tools import OFFERED
 
 _WORDS: Final = {
@@ -45,7 +45,7 @@ def _page() -> Iterator[str]:
         yield from _part(shared)
     for name in (*OFFERED, "set_limit"):
         call = getattr(Changes, name)
-        data = _data(call)
+        data = data_of(call)
         first = (call.__doc__ or "").splitlines()[0]
         yield f"\n## {name}\n\n{first} `data` is {_type(data)}."
         for model in _models(data):
@@ -57,13 +57,6 @@ def _page() -> Iterator[str]:
 def _part(model: type[BaseModel]) -> Iterator[str]:
     yield f"\n### {model.__name__}\n\n{' '.join((model.__doc__ or '').split())}\n"
     yield from _table(model)
-
-
-def _data(call: Any) -> Any:  # noqa: ANN401 (a method, and the type of its data)
-    """The type that stands in `Annotated[CallToolResult, Answer[…]]`."""
-    hints = get_type_hints(call, include_extras=True)
-    (answer,) = get_args(hints["return"])[1:]
-    return answer.model_fields["data"].annotation
 
 
 def _table(model: type[BaseModel], without: str = "") -> Iterator[str]:

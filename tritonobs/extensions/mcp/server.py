@@ -10,7 +10,7 @@ import inspect
 import re
 from collections.abc import Awaitable, Callable
 from functools import wraps
-from typing import Annotated, Any, Final
+from typing import Annotated, Any, Final, get_args
 
 import anyio
 from mcp.server.elicitation import AcceptedElicitation
@@ -24,7 +24,7 @@ from pydantic import BaseModel, ConfigDict, Field
 import tritonobs
 from tritonobs.errors import TritonobsError
 from tritonobs.extensions.mcp import schemas, words
-from tritonobs.extensions.mcp.answers import CLOSE, OPEN, Found, plain, result, valid
+from tritonobs.extensions.mcp.answers import CLOSE, OPEN, USUAL_BYTES, Found, Paged, plain, result, valid
 from tritonobs.extensions.mcp.ask import Commands, Fleet, Unanswered
 from tritonobs.extensions.mcp.manual import INSTRUCTIONS, add_prompts, add_resources
 from tritonobs.extensions.mcp.tools import OFFERED, Tools, is_there
@@ -75,7 +75,7 @@ def make_server(
 def _strict(call: Callable[..., Any], *, name: str, title: str, annotations: ToolAnnotations) -> Tool:
     """The tool; it refuses arguments that it does not have, which the SDK would pass over."""
     made = Tool.from_function(
-        _in_words(call),
+        _answering(call),
         name=name,
         title=title,
         # Without the indentation of the code, which each agent would read with each list.
@@ -85,23 +85,39 @@ def _strict(call: Callable[..., Any], *, name: str, title: str, annotations: Too
     )
     loose = made.fn_metadata.arg_model
     config = {"model_config": ConfigDict(extra="forbid"), "__module__": __name__}
-    strict: Any = type(loose.__name__, (loose,), config)
+    bases = (Paged, loose) if annotations.read_only_hint else (loose,)
+    strict: Any = type(loose.__name__, bases, config)
     made.fn_metadata.arg_model = strict
     made.parameters = strict.model_json_schema(by_alias=True)
     return made
 
 
-def _in_words(call: Callable[..., Awaitable[CallToolResult]]) -> Callable[..., Awaitable[CallToolResult]]:
-    """The tool with every known error as one sentence for the agent."""
+def _answering(call: Callable[..., Awaitable[Found]]) -> Callable[..., Awaitable[CallToolResult]]:
+    """The tool as the SDK takes it, with every known error as one sentence for the agent."""
 
     @wraps(call)
-    async def answer(**arguments: Any) -> CallToolResult:  # noqa: ANN401 (what the schema accepted)
+    async def answer(
+        *,
+        page: int = 1,
+        max_bytes: int = USUAL_BYTES,
+        **arguments: Any,  # noqa: ANN401 (what the schema accepted)
+    ) -> CallToolResult:
         try:
-            return await call(**arguments)
+            return result(await call(**arguments), most=max_bytes, page=page)
         except TritonobsError as error:
             raise ToolError(plain(" ".join(str(error).split()))[:_LONGEST_REASON]) from None
 
+    # The SDK reads from it what the tool takes and gives.
+    answer.__signature__ = inspect.signature(call, eval_str=True).replace(  # type: ignore[attr-defined]
+        return_annotation=Annotated[CallToolResult, schemas.Answer[data_of(call)]]  # type: ignore[misc] # made here
+    )
     return answer
+
+
+def data_of(call: Callable[..., Awaitable[Found]]) -> Any:  # noqa: ANN401 (a type)
+    """The type of what a tool finds, which stands beside its `Found`."""
+    _, data = get_args(inspect.signature(call, eval_str=True).return_annotation)
+    return data
 
 
 class Consent(BaseModel):
@@ -134,7 +150,7 @@ class Changes(Tools):
         reason: Annotated[Text, Field(description="why, for the log of limits")],
         author: Annotated[Text, Field(description="the person on whose behalf")],
         model: Annotated[str, Field(max_length=256, description="the model; empty for the whole fleet")] = "",
-    ) -> Annotated[CallToolResult, schemas.Answer[tuple[schemas.LimitChange, ...]]]:
+    ) -> Annotated[Found, tuple[schemas.LimitChange, ...]]:
         """Set the limit of requests of a model in the fleet file and log who changed it and why.
 
         A person must agree to it at the client. A running `serve` applies it within two seconds.
@@ -158,7 +174,7 @@ class Changes(Tools):
         value = valid(said.value, tuple[schemas.LimitChange, ...])
         changed = [f"{one['field']}: {one.get('old') or 'nothing'} to {one['new']}" for one in value]
         text = "; ".join(changed) or "the limit has this value already"
-        return result(Found(form="limit_history", value=value, text=text, unread=words.unread(said)))
+        return Found(form="limit_history", value=value, text=text, unread=words.unread(said))
 
 
 def _who(author: str, context: Context[Any, Any]) -> str:

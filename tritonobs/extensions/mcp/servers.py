@@ -20,6 +20,7 @@ import anyio
 
 from tritonobs import names
 from tritonobs.cli import COMMANDS
+from tritonobs.cli.values import cluster_client
 from tritonobs.clients.alertmanager import AlertmanagerClient
 from tritonobs.clients.prometheus import PrometheusClient, Reading, Series
 from tritonobs.errors import ClientError
@@ -51,14 +52,7 @@ def alerts(where: Where) -> tuple[list[dict[str, Any]], Unread]:
     Raises:
         ClientError: Prometheus did not answer.
     """
-    label, named, cluster = where.cluster.rpartition("=")
-    client = PrometheusClient(
-        where.prometheus,
-        cluster=cluster,
-        cluster_label=label if named else names.CLUSTER,
-        timeout_seconds=_ASK_SECONDS,
-    )
-    with closing(client):
+    with closing(cluster_client(where.prometheus, where.cluster, timeout_seconds=_ASK_SECONDS)) as client:
         found = [one for one in client.alerts() if one.name != names.WATCHDOG]
     silenced, unread = _silenced(where.alertmanager)
     rows = [

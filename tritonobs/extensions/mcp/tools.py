@@ -1,22 +1,22 @@
-"""The tools that read: each runs one command, or asks one server, and gives an `Answer`.
+"""The tools that read: each runs one command, or asks one server, and says what it found.
 
 A tool whose command was taken out of the installation is not offered.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import Annotated, Final, Literal
+from typing import Annotated, Any, Final, Literal
 
 import anyio
-from mcp_types import CallToolResult
 from pydantic import Field
 
 from tritonobs.cli import COMMANDS
 from tritonobs.extensions.mcp import schemas, words
-from tritonobs.extensions.mcp.answers import LEAST_BYTES, MOST_BYTES, USUAL_BYTES, Found, result, valid
-from tritonobs.extensions.mcp.ask import Commands, Fleet, Unanswered, Where
+from tritonobs.extensions.mcp.answers import Found, valid
+from tritonobs.extensions.mcp.ask import Commands, Fleet, Said, Unanswered, Where
 from tritonobs.extensions.mcp.manual import about, manual
 from tritonobs.extensions.mcp.servers import alerts, run_query
 from tritonobs.registry import commands as commands_below
@@ -27,15 +27,6 @@ _MINUTE, _HALF_MINUTE = 60.0, 30.0
 _BRIEF, _USUAL, _LONG = 20.0, 60.0, 75.0
 """Seconds that a call may take: a command reads one file, asks servers, or reads days of history."""
 
-Page = Annotated[int, Field(ge=1, le=1000, description="which page of the answer")]
-Bytes = Annotated[
-    int,
-    Field(
-        ge=LEAST_BYTES,
-        le=MOST_BYTES,
-        description="how large the answer may be; ask for more only if it was cut",
-    ),
-]
 Model = Annotated[str, Field(max_length=256, description="only this model; empty for all")]
 OneModel = Annotated[str, Field(min_length=1, max_length=256, description="the model")]
 Version = Annotated[str, Field(max_length=64, description="only this version of the model")]
@@ -91,8 +82,17 @@ def at_most(text: str, seconds: int, what: str) -> str:
     return text
 
 
+def _found(form: str, said: Said, schema: Any, text: Callable[[Any], str]) -> Found:  # noqa: ANN401 (a type)
+    """What a command said, as its schema has it."""
+    value = valid(said.value, schema)
+    return Found(form=form, value=value, text=text(value), unread=words.unread(said))
+
+
 class Tools:
-    """A method for each tool. Its docstring is what an agent reads before it chooses."""
+    """A method for each tool. Its docstring is what an agent reads before it chooses.
+
+    Beside `Found` stands the type of what was found.
+    """
 
     def __init__(self, fleet: Fleet, commands: Commands) -> None:
         self._fleet, self._commands = fleet, commands
@@ -109,9 +109,7 @@ class Tools:
         at: Annotated[
             str, Field(max_length=40, description="when it ended: now, now-2h, 2026-05-01T10:00Z")
         ] = "now",
-        page: Page = 1,
-        max_bytes: Bytes = USUAL_BYTES,
-    ) -> Annotated[CallToolResult, schemas.Answer[schemas.Verdict]]:
+    ) -> Annotated[Found, schemas.Verdict]:
         """Say what is wrong with the fleet, since when, why, and what to do now. Call this first.
 
         Compares the last minutes (`since`) with the time before. Causes are in the order in which to look at
@@ -129,14 +127,13 @@ class Tools:
             seconds=_USUAL,
         )
         value = valid(said.value, schemas.Verdict)
-        found = Found(
+        return Found(
             form="triage",
             value=value,
             text=words.verdict(value),
             unread=words.unread(said),
             next=words.after_triage(value),
         )
-        return result(found, most=max_bytes, page=page)
 
     async def stages(
         self,
@@ -147,9 +144,7 @@ class Tools:
             DurationOrNone,
             Field(description="a duration like 10m; empty for the last minute, or four scrapes"),
         ] = "",
-        page: Page = 1,
-        max_bytes: Bytes = USUAL_BYTES,
-    ) -> Annotated[CallToolResult, schemas.Answer[tuple[schemas.StageTable, ...]]]:
+    ) -> Annotated[Found, tuple[schemas.StageTable, ...]]:
         """Show where the time of a request goes, stage by stage, through all models that a pipeline calls."""
         where = await self._where()
         said = await self._commands.json(
@@ -160,9 +155,7 @@ class Tools:
             f"--window={at_most(window, 7 * _DAY, 'window') if window else where.window(_MINUTE)}",
             seconds=_USUAL,
         )
-        value = valid(said.value, tuple[schemas.StageTable, ...])
-        found = Found(form="stages", value=value, text=words.stages(value), unread=words.unread(said))
-        return result(found, most=max_bytes, page=page)
+        return _found("stages", said, tuple[schemas.StageTable, ...], words.stages)
 
     async def models(
         self,
@@ -172,9 +165,7 @@ class Tools:
             Literal["prometheus", "servers"],
             Field(description="servers reads their own pages, which takes 7 s and needs no Prometheus"),
         ] = "prometheus",
-        page: Page = 1,
-        max_bytes: Bytes = USUAL_BYTES,
-    ) -> Annotated[CallToolResult, schemas.Answer[schemas.ModelsView]]:
+    ) -> Annotated[Found, schemas.ModelsView]:
         """Show every model version now: requests, limit, errors, latency, queue, workers; busiest first."""
         where = await self._where()
         fleet = (str(where.fleet),) if where.fleet else ()
@@ -183,17 +174,14 @@ class Tools:
         value = valid(said.value, schemas.ModelsView)
         rows = [row for row in value.get("rows", []) if model.lower() in row["model"].lower()]
         value["rows"] = sorted(rows, key=lambda row: (-row["qps"], row["model"], row["version"]))
-        found = Found(form="models", value=value, text=words.models(value), unread=words.unread(said))
-        return result(found, most=max_bytes, page=page)
+        return Found(form="models", value=value, text=words.models(value), unread=words.unread(said))
 
     async def slow_requests(
         self,
         *,
         model: OneModel,
         since: Duration = "10m",
-        page: Page = 1,
-        max_bytes: Bytes = USUAL_BYTES,
-    ) -> Annotated[CallToolResult, schemas.Answer[tuple[schemas.SlowRequest, ...]]]:
+    ) -> Annotated[Found, tuple[schemas.SlowRequest, ...]]:
         """Show the slowest traced requests to a model, the slowest first, and where each of them waited."""
         where = await self._where()
         said = await self._commands.json(
@@ -204,63 +192,48 @@ class Tools:
             f"--receiver={where.receiver}",
             seconds=_BRIEF,
         )
-        value = valid(said.value, tuple[schemas.SlowRequest, ...])
-        found = Found(form="slow_requests", value=value, text=words.slow(value), unread=words.unread(said))
-        return result(found, most=max_bytes, page=page)
+        return _found("slow_requests", said, tuple[schemas.SlowRequest, ...], words.slow)
 
-    async def alerts(
-        self, *, page: Page = 1, max_bytes: Bytes = USUAL_BYTES
-    ) -> Annotated[CallToolResult, schemas.Answer[tuple[schemas.Alert, ...]]]:
+    async def alerts(self) -> Annotated[Found, tuple[schemas.Alert, ...]]:
         """List the alerts that fire or are pending, and whether each is silenced. `runbook` explains one."""
         where = await self._where()
         async with self._commands.turn("alerts", _BRIEF):
             value, unread = await anyio.to_thread.run_sync(alerts, where, abandon_on_cancel=True)
-        found = Found(
+        return Found(
             form="alerts",
             value=value,
             text=words.alerts(value),
             unread=unread,
             next=words.after_alerts(value),
         )
-        return result(found, most=max_bytes, page=page)
 
     async def incidents(
         self,
         *,
         incident: Annotated[str, Field(max_length=64, description="the id of one; empty for a list")] = "",
-        page: Page = 1,
-        max_bytes: Bytes = USUAL_BYTES,
-    ) -> Annotated[CallToolResult, schemas.Answer[tuple[schemas.Incident, ...]]]:
+    ) -> Annotated[Found, tuple[schemas.Incident, ...]]:
         """List incidents that were kept, the latest first, or show one: cause, alerts, what it cost."""
         where = await self._where()
         word, which = ("show", ("--", incident)) if incident else ("list", ())
         said = await self._commands.json("incidents", word, f"--fleet={where.file()}", *which, seconds=_BRIEF)
         value = valid([said.value] if incident else said.value, tuple[schemas.Incident, ...])
-        found = Found(form="incidents", value=value, text=words.incidents(value), unread=words.unread(said))
-        return result(found, most=max_bytes, page=page)
+        return Found(form="incidents", value=value, text=words.incidents(value), unread=words.unread(said))
 
-    async def limits(
-        self, *, page: Page = 1, max_bytes: Bytes = USUAL_BYTES
-    ) -> Annotated[CallToolResult, schemas.Answer[tuple[schemas.Limit, ...]]]:
+    async def limits(self) -> Annotated[Found, tuple[schemas.Limit, ...]]:
         """List the limits of the fleet file that are in force, and which field sets each."""
         where = await self._where()
         said = await self._commands.json("limits", "list", "--", where.file(), seconds=_BRIEF)
-        value = valid(said.value, tuple[schemas.Limit, ...])
-        found = Found(form="limits", value=value, text=words.limits(value), unread=words.unread(said))
-        return result(found, most=max_bytes, page=page)
+        return _found("limits", said, tuple[schemas.Limit, ...], words.limits)
 
-    async def limit_history(
-        self, *, model: Model = "", page: Page = 1, max_bytes: Bytes = USUAL_BYTES
-    ) -> Annotated[CallToolResult, schemas.Answer[tuple[schemas.LimitChange, ...]]]:
+    async def limit_history(self, *, model: Model = "") -> Annotated[Found, tuple[schemas.LimitChange, ...]]:
         """Show who changed which limit, when, from what to what, and why; the latest change first."""
         where = await self._where()
         chosen = (f"--model={model}",) if model else ()
         said = await self._commands.json("limits", "history", *chosen, "--", where.file(), seconds=_BRIEF)
         value = valid(said.value, tuple[schemas.LimitChange, ...])[::-1]
-        found = Found(
+        return Found(
             form="limit_history", value=value, text=words.limit_history(value), unread=words.unread(said)
         )
-        return result(found, most=max_bytes, page=page)
 
     async def backtest(
         self,
@@ -275,9 +248,7 @@ class Tools:
             str, Field(max_length=64, description="the SLO that the objective is for")
         ] = "availability",
         over: Duration = "7d",
-        page: Page = 1,
-        max_bytes: Bytes = USUAL_BYTES,
-    ) -> Annotated[CallToolResult, schemas.Answer[schemas.Backtest]]:
+    ) -> Annotated[Found, schemas.Backtest]:
         """List the alerts that another limit or objective would have caused in recorded history."""
         where = await self._where()
         tried = (
@@ -294,9 +265,7 @@ class Tools:
             f"--over={at_most(over, 31 * _DAY, 'over')}",
             seconds=_LONG,
         )
-        value = valid(said.value, schemas.Backtest)
-        found = Found(form="backtest", value=value, text=words.backtest(value), unread=words.unread(said))
-        return result(found, most=max_bytes, page=page)
+        return _found("backtest", said, schemas.Backtest, words.backtest)
 
     async def runbook(
         self,
@@ -305,13 +274,10 @@ class Tools:
             str, Field(max_length=64, description="an alert, or a check of triage; empty for the list of all")
         ] = "",
         language: Annotated[Literal["en", "zh"], Field(description="English or Chinese")] = "en",
-        page: Page = 1,
-        max_bytes: Bytes = USUAL_BYTES,
-    ) -> Annotated[CallToolResult, schemas.Answer[schemas.Page]]:
+    ) -> Annotated[Found, schemas.Page]:
         """Show what to do about an alert (TritonQpsAboveLimit) or a cause that triage names (slow_stage)."""
         value = await anyio.to_thread.run_sync(manual, name, language)
-        found = Found(form="runbook", value=value, text=value["paragraphs"][0])
-        return result(found, most=max_bytes, page=page)
+        return Found(form="runbook", value=value, text=value["paragraphs"][0])
 
     async def explain_series(
         self,
@@ -322,14 +288,11 @@ class Tools:
                 min_length=2, max_length=200, description="a series, or a part of its name: queue_duration"
             ),
         ],
-        page: Page = 1,
-        max_bytes: Bytes = USUAL_BYTES,
-    ) -> Annotated[CallToolResult, schemas.Answer[schemas.Catalogue]]:
+    ) -> Annotated[Found, schemas.Catalogue]:
         """Say what a series of Triton, its backends or tritonobs counts: unit, labels, releases, pitfalls."""
         said = await self._commands.json("lint", "--catalogue", seconds=_BRIEF)
         value = about(valid(said.value, schemas.Catalogue), name)
-        found = Found(form="explain_series", value=value, text=words.series(value, name))
-        return result(found, most=max_bytes, page=page)
+        return Found(form="explain_series", value=value, text=words.series(value, name))
 
     async def query(
         self,
@@ -338,9 +301,7 @@ class Tools:
             str, Field(min_length=1, max_length=4000, description="PromQL, without comments")
         ],
         over: Annotated[DurationOrNone, Field(description="7d at most; empty for now")] = "",
-        page: Page = 1,
-        max_bytes: Bytes = USUAL_BYTES,
-    ) -> Annotated[CallToolResult, schemas.Answer[schemas.QueryResult]]:
+    ) -> Annotated[Found, schemas.QueryResult]:
         """Ask Prometheus, where no other tool answers. `explain_series` says which series there are.
 
         The linter reads the expression first and refuses what is wrong about Triton's series. A range of at
@@ -348,5 +309,4 @@ class Tools:
         """
         where = await self._where()
         value, unread = await run_query(self._commands, where, expression, over)
-        found = Found(form="query", value=value, text=words.queried(value), unread=unread)
-        return result(found, most=max_bytes, page=page)
+        return Found(form="query", value=value, text=words.queried(value), unread=unread)

@@ -16,7 +16,8 @@ from typing import Any, Final
 from tritonobs.clients.prometheus import PrometheusClient, Reading, Series
 from tritonobs.errors import BadAnswer, ClientError
 from tritonobs.extensions.picture.board import Board, Mark, Panel, Target, Variable, read_board
-from tritonobs.timings.promql import scrape_interval_seconds
+from tritonobs.timings.episodes import runs
+from tritonobs.timings.promql import Span, scrape_interval_seconds
 from tritonobs.units import format_duration
 
 _SIDE_BY_SIDE: Final = 4
@@ -78,17 +79,10 @@ def read_drawing(
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Times:
-    """What is read, in Unix seconds, and how often Prometheus scrapes."""
+class Times(Span):
+    """What is read, and how often Prometheus scrapes."""
 
-    start: float
-    end: float
     scrape_seconds: float
-
-    @property
-    def span(self) -> float:
-        """Seconds from the start to the end."""
-        return self.end - self.start
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -128,7 +122,7 @@ class Moment:
 def step_of(panel: Panel, times: Times) -> float:
     """Seconds between two points: as many as the panel's width can show, never closer than scrapes."""
     points = panel.most_points or panel.place[2] * _POINTS_A_COLUMN
-    return _step(max(times.span / points, panel.shortest_step_seconds, times.scrape_seconds))
+    return _step(max(times.seconds / points, panel.shortest_step_seconds, times.scrape_seconds))
 
 
 def _step(least: float) -> float:
@@ -138,7 +132,7 @@ def _step(least: float) -> float:
 def ask_panel(client: PrometheusClient, panel: Panel, words: Mapping[str, str], times: Times) -> Answer:
     """The answer to one panel; without one, why."""
     step = step_of(panel, times)
-    known = {**words, **intervals(step, times.scrape_seconds, times.span)}
+    known = {**words, **intervals(step, times.scrape_seconds, times.seconds)}
     queries = tuple(fill(target.expr, known) for target in panel.targets)
     try:
         lines = tuple(
@@ -178,17 +172,15 @@ def moments(
     client: PrometheusClient, board: Board, words: Mapping[str, str], times: Times
 ) -> tuple[Moment, ...]:
     """When each of the board's marks began, in the order of time."""
-    step = max(times.scrape_seconds, _step(times.span / 1000))
+    step = max(times.scrape_seconds, _step(times.seconds / 1000))
     begun: dict[tuple[str, float], Moment] = {}
     for mark in board.marks:
         query = fill(mark.expr, words)
         for series in client.query_range(query, start=times.start, end=times.end, step_seconds=step):
-            previous = -math.inf
-            for time, _ in series.points:
+            for (time, _), *_ in runs(series.points, step):
                 # What holds from the first step on began before the picture.
-                if time - previous > 1.5 * step and time > times.start + step:
+                if time > times.start + step:
                     begun[mark.name, time] = Moment(mark=mark, time=time)
-                previous = time
     return tuple(sorted(begun.values(), key=lambda moment: moment.time))
 
 

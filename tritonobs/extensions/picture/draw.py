@@ -9,6 +9,7 @@ import math
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import groupby
 from typing import TYPE_CHECKING, Final
 
 from tritonobs.extensions.picture import canvas
@@ -16,6 +17,7 @@ from tritonobs.extensions.picture.answers import Answer, Line, Moment, Times
 from tritonobs.extensions.picture.board import Look
 from tritonobs.extensions.picture.canvas import Box, shortened, show_times, text_of, width_of, write
 from tritonobs.extensions.picture.graph import draw_graph
+from tritonobs.timings.episodes import runs
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -131,11 +133,11 @@ def draw_bands(box: Box, answer: Answer, times: Times) -> None:
         for start, end, value in _runs(line, answer.step_seconds, times):
             word, colour = look.words.get(f"{value:g}", ("", canvas.FAINT))
             axes.broken_barh([(start, end - start)], (row + 0.1, 0.8), facecolor=colour, alpha=0.9)
-            dots = (end - start) / times.span * body.width
+            dots = (end - start) / times.seconds * body.width
             if word and dots > width_of(word) + 8:
                 write(
                     axes,
-                    start + times.span * 4 / body.width,
+                    start + times.seconds * 4 / body.width,
                     row + 0.5,
                     word,
                     _DARK,
@@ -146,16 +148,14 @@ def draw_bands(box: Box, answer: Answer, times: Times) -> None:
 
 def _runs(line: Line, step: float, times: Times) -> list[tuple[float, float, float]]:
     """From when to when the series had one value."""
-    runs: list[tuple[float, float, float]] = []
-    for time, value in line.points:
-        end = min(time + step, times.end)
-        # A band ends where a sample is missing, because the state is not known there.
-        if runs and runs[-1][2] == value and time - runs[-1][1] < step / 2:
-            runs[-1] = (runs[-1][0], end, value)
-        else:
-            # Moments are rounded down to steps, so the first may lie before the picture.
-            runs.append((max(time, times.start), end, value))
-    return [run for run in runs if run[1] > run[0]]
+    found: list[tuple[float, float, float]] = []
+    # A band ends where a sample is missing, because the state is not known there.
+    for run in runs(line.points, step):
+        for value, same in groupby(run, key=lambda point: point[1]):
+            moments = [time for time, _ in same]
+            # They are rounded down to steps, so the first may lie before the picture.
+            found.append((max(moments[0], times.start), min(moments[-1] + step, times.end), value))
+    return [run for run in found if run[1] > run[0]]
 
 
 _SCALE_WIDTH: Final = 90

@@ -27,9 +27,9 @@ from tritonobs.extensions.picture.canvas import (
 )
 from tritonobs.extensions.picture.draw import Grid, draw_panel, grid_of
 from tritonobs.render.grafana import load_boards
+from tritonobs.report.formats import template
 from tritonobs.timings.promql import Span
 
-_TEMPLATE: Final = "page.html.j2"
 _MOST_ROWS: Final = 40
 
 COLUMN: Final = 58.0
@@ -58,11 +58,7 @@ def page(drawing: Drawing) -> str:
     Raises:
         TritonobsError: matplotlib is not installed.
     """
-    from jinja2 import Environment, PackageLoader  # noqa: PLC0415 (only needed here)
-
-    loader = PackageLoader(__package__ or "", ".")
-    environment = Environment(loader=loader, autoescape=True, trim_blocks=True, lstrip_blocks=True)
-    return environment.get_template(_TEMPLATE).render(
+    return template(__package__, "page.html").render(
         board=drawing.board,
         span=span_text(drawing.times.start, drawing.times.end),
         choices=_choices(drawing),

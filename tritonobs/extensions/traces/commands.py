@@ -160,9 +160,10 @@ def slow(*, model: str, since: float, receiver: str, count: int, html: Path | No
     from tritonobs.report.formats import json_text  # noqa: PLC0415
     from tritonobs.timings.ask import unknown_word  # noqa: PLC0415 (brings requests)
 
-    found, known = asked(receiver, model, since)
-    if not found and model not in known:
-        raise click.BadParameter(unknown_word(model, known, "model was traced"), param_hint="--model")
+    answer = asked(receiver, model, since)
+    found = answer.requests
+    if not found and model not in answer.models:
+        raise click.BadParameter(unknown_word(model, answer.models, "model was traced"), param_hint="--model")
     if html:
         replace(html, slow_page(model, found).encode())
         say(f"drawn in {html}", err=True)

@@ -11,16 +11,16 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from urllib.parse import urlsplit
 
-from tritonobs.clients.triton import TritonClient
+from tritonobs.clients.triton import TraceSetting, TritonClient
 from tritonobs.errors import ClientError
 from tritonobs.extensions.traces.call import Assembler, Batch, Traced
 from tritonobs.extensions.traces.forward import Body, BoundedQueue, Forwarder
 from tritonobs.extensions.traces.histograms import Histograms
 from tritonobs.extensions.traces.otlp import reader, unpacked
-from tritonobs.extensions.traces.slowest import Slow, Slowest
+from tritonobs.extensions.traces.slowest import Answer, Slowest
 from tritonobs.plan.fleet import Plan
 from tritonobs.plan.objectives import with_thresholds
 from tritonobs.tasks import Supervisor, Threads
@@ -104,15 +104,10 @@ class Receiver:
             self.forwarder.queue.put(body)
         return self.queue.put(body)
 
-    def slow(self, model: str, since_seconds: float) -> tuple[Slow, ...]:
-        """The slowest calls of a model."""
+    def slow(self, model: str, since_seconds: float) -> Answer:
+        """The slowest calls of a model, and the models of which slow requests are kept."""
         with self.lock:
-            return self.slowest.of(model, since_seconds)
-
-    def models(self) -> tuple[str, ...]:
-        """The models of which slow requests are kept."""
-        with self.lock:
-            return self.slowest.models()
+            return Answer(models=self.slowest.models(), requests=self.slowest.of(model, since_seconds))
 
     async def _work(self) -> None:
         """Read the oldest body."""
@@ -181,7 +176,7 @@ _MOST_SUBJECTS = 2000
 class _Known:
     """The last rate, and the one before it, which was in force until `since_ns`."""
 
-    rate: int | None
+    rate: int
     before: int | None
     since_ns: int
     asked: float
@@ -209,7 +204,7 @@ class Rates:
         if traced.asked_for:
             return 1.0
         found = self._ask(traced.replica, traced.call.model)
-        if found is None:
+        if found is None or not found.rate:
             self.unknown += 1
             return 1.0
         # Servers send every five seconds: after a change, a batch still holds requests from before it.
@@ -218,13 +213,8 @@ class Rates:
 
     def setting(self, replica: str, model: str) -> int | None:
         """One in how many requests to the model is traced now; 0 for none, None where that is unknown."""
-        server = self.servers.get(replica)
-        if server is None or self._clock() < self._away.get(replica, 0.0):
-            return None
-        try:
-            found = server.trace_setting(model)
-        except ClientError:
-            self._away[replica] = self._clock() + _AWAY_SECONDS
+        found = self._told(replica, model)
+        if found is None:
             return None
         return found.rate if found.on else 0
 
@@ -232,25 +222,31 @@ class Rates:
         key, now = (replica, model), self._clock()
         known = self._known.get(key)
         if known and now - known.asked < _FRESH_SECONDS:
-            return known if known.rate else None
-        server = self.servers.get(replica)
-        if server is None or now < self._away.get(replica, 0.0):
-            return known if known and known.rate else None
-        rate: int | None = None
-        try:
-            rate = server.trace_setting(model).rate
-        except ClientError:
-            # The others of this replica are not asked one by one.
-            self._away[replica] = now + _AWAY_SECONDS
-        # None: the server does not answer, and its last rate still counts.
-        if known and known.rate and rate in {None, known.rate}:
-            known = _Known(rate=known.rate, before=known.before, since_ns=known.since_ns, asked=now)
+            return known
+        found = self._told(replica, model)
+        if found is None:
+            # The server does not answer, and its last rate still counts.
+            return known
+        if known and known.rate == found.rate:
+            known = replace(known, asked=now)
         else:
             before = known.rate if known else None
             # By the wall clock, because the times in spans are.
-            known = _Known(rate=rate, before=before, since_ns=time.time_ns(), asked=now)
+            known = _Known(rate=found.rate, before=before, since_ns=time.time_ns(), asked=now)
         # Spans name the models, so any client can invent names; a forgotten model is asked for again.
         if len(self._known) >= _MOST_SUBJECTS:
             self._known.clear()
         self._known[key] = known
-        return known if known.rate else None
+        return known
+
+    def _told(self, replica: str, model: str) -> TraceSetting | None:
+        """What the server says of the model; None from one that does not answer, or did not just now."""
+        server = self.servers.get(replica)
+        if server is None or self._clock() < self._away.get(replica, 0.0):
+            return None
+        try:
+            return server.trace_setting(model)
+        except ClientError:
+            # The others of this replica are not asked one by one.
+            self._away[replica] = self._clock() + _AWAY_SECONDS
+            return None

@@ -21,17 +21,16 @@ from prometheus_client.utils import floatToGoString
 from starlette.applications import Starlette
 from starlette.middleware import Middleware
 from starlette.requests import ClientDisconnect, Request
-from starlette.responses import JSONResponse, PlainTextResponse, Response
+from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 
 from tritonobs import names
 from tritonobs.errors import TimedOut
-from tritonobs.extensions.traces import slowest
 from tritonobs.extensions.traces.forward import Body
 from tritonobs.extensions.traces.histograms import Subject, Tally, Times
 from tritonobs.extensions.traces.otlp import JSON, MOST_BYTES, reads
 from tritonobs.extensions.traces.receiver import Receiver
-from tritonobs.extensions.traces.slowest import SPAN_SECONDS
+from tritonobs.extensions.traces.slowest import ANSWER, SPAN_SECONDS
 from tritonobs.plan.fleet import Plan, known_names
 from tritonobs.serve.parts import Part
 from tritonobs.serve.server import KnownHosts, Listen, Room, forgiving, listening, until_told, url_of
@@ -66,11 +65,11 @@ def trace_routes(receiver: Receiver) -> list[Route]:
         model = request.query_params.get("model", "")
         try:
             found = await asking.run(
-                lambda: slowest.to_json(receiver.models(), receiver.slow(model, since)), seconds=_PAGE_SECONDS
+                lambda: ANSWER.dump_json(receiver.slow(model, since)), seconds=_PAGE_SECONDS
             )
         except TimedOut as error:
             return PlainTextResponse(f"{error}\n", 503)
-        return JSONResponse(found)
+        return Response(found, media_type="application/json")
 
     return [
         Route(POST_PATH, post, methods=["POST"]),
@@ -238,23 +237,12 @@ def _own(receiver: Receiver) -> Iterator[Metric]:
         )
 
 
-class Traced(Part):
+class Traced(Receiver, Part):
     """The receiver as a part of `tritonobs serve`."""
-
-    def __init__(self, plan: Plan, supervisor: Supervisor) -> None:
-        self._receiver = Receiver(plan, supervisor)
 
     def routes(self) -> list[Route]:
         """What servers post, what Prometheus scrapes, and the slowest requests."""
-        return trace_routes(self._receiver)
-
-    def apply(self, plan: Plan) -> None:
-        """Use another plan."""
-        self._receiver.apply(plan)
-
-    def close(self) -> None:
-        """Forward no more."""
-        self._receiver.close()
+        return trace_routes(self)
 
 
 def run(plan: Plan, listen: Listen, *, ready: Callable[[str], None] = lambda _: None) -> None:

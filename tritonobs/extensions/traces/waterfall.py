@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from tritonobs.clients.transport import Transport, as_documented
 from tritonobs.extensions.traces.call import Call, Interval, Phase
-from tritonobs.extensions.traces.slowest import Slow, from_json
+from tritonobs.extensions.traces.slowest import ANSWER, Answer, Slow
 from tritonobs.report.console import Column, Line, Table, plain
 from tritonobs.report.formats import latency
 from tritonobs.units import format_clock, format_moment
@@ -67,7 +67,7 @@ def sentence(slow: Slow) -> str:
     what = {"queue": "waiting in the queue of", "infer": "inside"}.get(phase, f"{phase} of")
     took = whole.request.seconds
     # Of a model that others call the whole request is drawn, and explained.
-    it = "Most of it" if slow.call is whole else f"Child of a request to {whole.model}; most of its time"
+    it = "Most of it" if slow.call == whole else f"Child of a request to {whole.model}; most of its time"
     return f"{it} went {what} {call.model}: {latency(seconds)}, {seconds / took:.0%} of {latency(took)}."
 
 
@@ -81,7 +81,7 @@ def waterfall(slow: Slow) -> Table:
         title=f"{call.model} version {call.version} on {slow.traced.replica}: {latency(slow.seconds)}, "
         f"{_clock(slow.traced.call)}, trace {call.trace_id}",
         columns=_COLUMNS,
-        lines=tuple(_line(row, marked=row.call is call) for row in rows(slow)),
+        lines=tuple(_line(row, marked=row.call == call) for row in rows(slow)),
         notes=(sentence(slow), *asked),
     )
 
@@ -105,7 +105,7 @@ def slow_table(model: str, slow: Sequence[Slow]) -> Table:
                     latency(_seconds(each.call, "queue")),
                     _clock(each.call).removesuffix(" UTC"),
                     each.traced.replica,
-                    "client" if each.call is each.traced.call else each.traced.call.model,
+                    "client" if each.call == each.traced.call else each.traced.call.model,
                     each.call.trace_id,
                 )
             )
@@ -188,7 +188,7 @@ def _seconds(call: Call, phase: Phase) -> float | None:
     return None if part is None else part.seconds
 
 
-def asked(receiver: str, model: str, since_seconds: float) -> tuple[tuple[Slow, ...], tuple[str, ...]]:
+def asked(receiver: str, model: str, since_seconds: float) -> Answer:
     """The slowest requests to a model in the last `since_seconds`, and the models that a receiver knows.
 
     Raises:
@@ -197,8 +197,7 @@ def asked(receiver: str, model: str, since_seconds: float) -> tuple[tuple[Slow, 
     with closing(Transport(receiver, timeout_seconds=_PATIENCE_SECONDS)) as transport:
         answer = transport.get("/traces/slow", {"model": model, "since": f"{since_seconds:g}"})
         with as_documented(transport.address, "the list of slow requests"):
-            found = answer.required().json()
-            return from_json(found), tuple(map(str, found["models"]))
+            return ANSWER.validate_python(answer.required().json())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -216,8 +215,8 @@ def slowest(receiver: str, model: str, *, start: float, end: float) -> Slowest:
         ClientError: it was not reached, or is not a receiver.
     """
     # The receiver counts back from now, so what came after `end` is dropped here.
-    found, _ = asked(receiver, model, time.time() - start)
-    found = tuple(slow for slow in found if slow.call.request.end_ns <= end * 1e9)
+    answer = asked(receiver, model, time.time() - start)
+    found = tuple(slow for slow in answer.requests if slow.call.request.end_ns <= end * 1e9)
     return Slowest(lines=tuple(slow_lines(model, found)), tables=tuple(map(waterfall, found)))
 
 

@@ -7,14 +7,13 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from tritonobs.clients.alertmanager import AlertmanagerClient
 from tritonobs.clients.prometheus import PrometheusClient
 from tritonobs.clients.triton import TritonClient
 from tritonobs.extensions.triage.calm import windows
 from tritonobs.extensions.triage.checks import CHECKS
 from tritonobs.extensions.triage.judge import Verdict, triage
 from tritonobs.extensions.triage.saved import load_snapshot, save_snapshot
-from tritonobs.extensions.triage.snapshot import Sources, take_snapshot, timings_of
+from tritonobs.extensions.triage.snapshot import take_snapshot, timings_of
 from tritonobs.timings.measured import Timings
 from tritonobs.timings.promql import Span
 
@@ -44,7 +43,6 @@ class Looked:
 
 def verdict(
     prometheus: PrometheusClient,
-    alertmanager: AlertmanagerClient,
     replicas: Sequence[TritonClient],
     *,
     incident: Span,
@@ -61,8 +59,12 @@ def verdict(
         ClientError: Prometheus did not answer.
     """
     before = baseline or windows(incident.end, incident.seconds, "previous")[1]
-    sources = Sources(
-        prometheus=prometheus, alertmanager=alertmanager, replicas=tuple(replicas), called=called or {}
+    snapshot = take_snapshot(
+        prometheus,
+        replicas,
+        incident=incident,
+        baseline=before,
+        called=called,
+        reach_seconds=reach_seconds,
     )
-    snapshot = take_snapshot(sources, incident=incident, baseline=before, reach_seconds=reach_seconds)
     return Looked(verdict=triage(snapshot), save=partial(save_snapshot, snapshot))

@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
-from urllib.parse import urlsplit
 
 import click
 
@@ -26,9 +23,11 @@ from tritonobs.cli.values import (
     refuse_unknown,
     running_fleet,
 )
+from tritonobs.plan.fleet import Plan, names_by_address
 from tritonobs.registry import answer
 
 if TYPE_CHECKING:
+    from tritonobs.clients.prometheus import PrometheusClient
     from tritonobs.extensions.triage.judge import Verdict
     from tritonobs.extensions.triage.snapshot import Snapshot
     from tritonobs.timings.promql import Span
@@ -70,8 +69,14 @@ _PATH = click.Path(path_type=Path, dir_okay=False)
 )
 @prometheus_option
 @cluster_option
+# Commands written for earlier releases may have it.
 @click.option(
-    "--alertmanager", "alertmanager_url", type=Address(), help="Alertmanager to ask about silences."
+    "--alertmanager",
+    "alertmanager_url",
+    type=Address(),
+    expose_value=False,
+    hidden=True,
+    help="Not read any more.",
 )
 @click.option("--triton", "triton_urls", type=Address(), multiple=True, help="Address of a replica to read.")
 @click.option("--save", type=_PATH, help="Save the readings to this file.")
@@ -94,7 +99,6 @@ def triage(
     baseline: str,
     prometheus_url: str,
     cluster: str,
-    alertmanager_url: str | None,
     triton_urls: tuple[str, ...],
     save: Path | None,
     saved: Path | None,
@@ -103,8 +107,8 @@ def triage(
     """Say what is wrong, since when, why, and what to do now.
 
     Compares the time of the incident with a time before it. FLEET is a fleet file; it names Prometheus,
-    Alertmanager, Grafana and the replicas. The default is the stack running here. Exit status 0: healthy.
-    1: unhealthy. 3: no verdict.
+    Grafana and the replicas. The default is the stack running here. Exit status 0: healthy. 1: unhealthy.
+    3: no verdict.
     """
     from tritonobs.extensions.triage.judge import triage as judge  # noqa: PLC0415 (only this command needs it)
 
@@ -113,9 +117,17 @@ def triage(
     # The stack here has a Prometheus of its own, which is not the one that the user names.
     if fleet is None and not saved and _is_default("prometheus_url"):
         fleet = running_fleet()
-    where = _where(fleet, prometheus_url, cluster, alertmanager_url, triton_urls)
+    plan, prometheus_link = asked_plan(fleet) if fleet else None, prometheus_url
+    if plan:
+        cluster = cluster or plan_cluster(plan)
+        if _is_default("prometheus_url"):
+            prometheus_url, prometheus_link = plan.addresses.prometheus_url, plan.addresses.prometheus_link
     spans = _spans(until, since, baseline)
-    snapshot = _loaded(saved) if saved else _taken(where, spans, model, version)
+    if saved:
+        snapshot = _loaded(saved)
+    else:
+        prometheus = asked_prometheus(prometheus_url, cluster)
+        snapshot = _taken(prometheus, plan, triton_urls, spans=spans, model=model, version=version)
     if save:
         from tritonobs.extensions.triage.saved import save_snapshot  # noqa: PLC0415
 
@@ -124,11 +136,11 @@ def triage(
     verdict = judge(snapshot)
     # All servers answered and nothing was there to judge: the name may be wrong.
     if verdict.status == "blind" and not verdict.unseen and not saved:
-        refuse_unknown(asked_prometheus(where.prometheus, where.cluster), spans[0], model, version)
-    _show(verdict, snapshot, where, form)
+        refuse_unknown(prometheus, spans[0], model, version)
+    _show(verdict, snapshot, prometheus_link, plan, form)
     # The others are whole documents, with nothing behind them.
-    if form in {"table", "text"} and verdict.causes and where.traces and not saved:
-        _show_slowest(verdict, where.traces)
+    if form in {"table", "text"} and verdict.causes and plan and plan.traces.receiver_url and not saved:
+        _show_slowest(verdict, plan.traces.receiver_url)
     return _STATUS[verdict.status]
 
 
@@ -179,52 +191,6 @@ def _is_default(option: str) -> bool:
     return source is click.core.ParameterSource.DEFAULT
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Where:
-    """The servers to ask, and where links point."""
-
-    prometheus: str
-    prometheus_link: str
-    cluster: str = ""
-    alertmanager: str = ""
-    grafana: str = ""
-    serve: str = ""
-    traces: str = ""
-    replicas: tuple[str, ...] = ()
-    called: Mapping[str, str] = field(default_factory=dict)
-
-
-def _where(
-    fleet: Path | None, prometheus: str, cluster: str, alertmanager: str | None, replicas: tuple[str, ...]
-) -> _Where:
-    if fleet is None:
-        return _Where(
-            prometheus=prometheus,
-            prometheus_link=prometheus,
-            cluster=cluster,
-            alertmanager=alertmanager or "",
-            replicas=replicas,
-        )
-    plan = asked_plan(fleet)
-    found = found_replicas(plan)
-    return _Where(
-        prometheus=plan.addresses.prometheus_url if _is_default("prometheus_url") else prometheus,
-        prometheus_link=plan.addresses.prometheus_link if _is_default("prometheus_url") else prometheus,
-        cluster=cluster or plan_cluster(plan),
-        alertmanager=alertmanager or plan.addresses.alertmanager_url,
-        grafana=plan.addresses.grafana_url,
-        serve=plan.addresses.serve_link,
-        traces=plan.traces.receiver_url,
-        replicas=replicas or tuple(replica.http_url for replica in found),
-        # Without the scheme, as the label `instance` has it.
-        called={
-            urlsplit(url).netloc: replica.name
-            for replica in found
-            for url in (replica.http_url, replica.metrics_url)
-        },
-    )
-
-
 def _spans(until: float, since: float, baseline: str) -> tuple[Span, Span]:
     from tritonobs.extensions.triage.calm import windows  # noqa: PLC0415 (only this command needs it)
 
@@ -236,21 +202,32 @@ def _spans(until: float, since: float, baseline: str) -> tuple[Span, Span]:
         raise click.BadParameter(str(error), param_hint="--baseline") from None
 
 
-def _taken(where: _Where, spans: tuple[Span, Span], model: str, version: str) -> Snapshot:
-    from tritonobs.clients.alertmanager import AlertmanagerClient  # noqa: PLC0415 (brings requests)
-    from tritonobs.clients.triton import TritonClient  # noqa: PLC0415
-    from tritonobs.extensions.triage.snapshot import Sources, take_snapshot  # noqa: PLC0415
+def _taken(
+    prometheus: PrometheusClient,
+    plan: Plan | None,
+    triton_urls: tuple[str, ...],
+    *,
+    spans: tuple[Span, Span],
+    model: str,
+    version: str,
+) -> Snapshot:
+    from tritonobs.clients.triton import TritonClient  # noqa: PLC0415 (brings requests)
+    from tritonobs.extensions.triage.snapshot import take_snapshot  # noqa: PLC0415
 
-    sources = Sources(
-        prometheus=asked_prometheus(where.prometheus, where.cluster),
-        alertmanager=AlertmanagerClient(where.alertmanager) if where.alertmanager else None,
-        replicas=tuple(TritonClient(url, timeout_seconds=2.0) for url in where.replicas),
-        called=where.called,
+    found = found_replicas(plan) if plan else ()
+    asked = triton_urls or tuple(replica.http_url for replica in found)
+    return take_snapshot(
+        prometheus,
+        tuple(TritonClient(url, timeout_seconds=2.0) for url in asked),
+        incident=spans[0],
+        baseline=spans[1],
+        called=names_by_address(found),
+        model=model,
+        version=version,
     )
-    return take_snapshot(sources, incident=spans[0], baseline=spans[1], model=model, version=version)
 
 
-def _show(verdict: Verdict, snapshot: Snapshot, where: _Where, form: str) -> None:
+def _show(verdict: Verdict, snapshot: Snapshot, prometheus_link: str, plan: Plan | None, form: str) -> None:
     from tritonobs.extensions.triage import tables  # noqa: PLC0415
     from tritonobs.report.console import print_link  # noqa: PLC0415 (brings rich)
     from tritonobs.report.formats import json_text  # noqa: PLC0415
@@ -259,9 +236,9 @@ def _show(verdict: Verdict, snapshot: Snapshot, where: _Where, form: str) -> Non
     urls = tables.links(
         verdict,
         snapshot.asked,
-        prometheus_url=where.prometheus_link,
-        grafana_url=where.grafana,
-        serve_url=where.serve,
+        prometheus_url=prometheus_link,
+        grafana_url=plan.addresses.grafana_url if plan else "",
+        serve_url=plan.addresses.serve_link if plan else "",
     )
     if form == "json":
         say(json_text(verdict, links=urls, questions=asked))

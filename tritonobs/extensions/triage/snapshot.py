@@ -8,14 +8,13 @@ from __future__ import annotations
 
 import time
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from importlib import import_module
 from typing import Final, TypeAlias, TypeVar
 
 from tritonobs import names
-from tritonobs.clients.alertmanager import AlertmanagerClient, Silence
 from tritonobs.clients.prometheus import FiringAlert, PrometheusClient, Reading, Series, Target
 from tritonobs.clients.triton import ModelConfig, RepositoryEntry, TritonClient
 from tritonobs.extensions.triage.calm import calm_baseline
@@ -54,23 +53,13 @@ _T = TypeVar("_T")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Sources:
-    """The servers to ask; without Alertmanager or replicas their part is left out."""
-
-    prometheus: PrometheusClient
-    alertmanager: AlertmanagerClient | None = None
-    replicas: tuple[TritonClient, ...] = ()
-    called: Mapping[str, str] = field(default_factory=dict)
-    """Names of servers by the addresses, without a scheme, of their API and of their page."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Snapshot:
     """What was read. `asked` is the PromQL by the name of its answer, `unseen` what could not be read.
 
     `trends` are numbers through both windows where they adjoin, each a mean over the `trend_seconds` before
     it; `usual` are those of the baseline's parts. `baseline_note` says why another baseline was used than the
-    requested one. `called` are names of servers by their addresses.
+    requested one. `called` are names of servers by the addresses, without a scheme, of their API and of
+    their page.
     """
 
     model: str
@@ -84,7 +73,6 @@ class Snapshot:
     usual: Mapping[str, tuple[Series, ...]] = field(default_factory=dict)
     targets: tuple[Target, ...] = ()
     alerts: tuple[FiringAlert, ...] = ()
-    silences: tuple[Silence, ...] = ()
     replicas: tuple[ReplicaState, ...] = ()
     unseen: tuple[Unseen, ...] = ()
     trend_seconds: float = 0.0
@@ -93,10 +81,12 @@ class Snapshot:
 
 
 def take_snapshot(
-    sources: Sources,
+    prometheus: PrometheusClient,
+    replicas: Sequence[TritonClient] = (),
     *,
     incident: Span,
     baseline: Span,
+    called: Mapping[str, str] | None = None,
     model: str = "",
     version: str = "",
     reach_seconds: float = 0.0,
@@ -105,12 +95,13 @@ def take_snapshot(
 
     Where the time right before had problems itself, the incident begins with them, up to `reach_seconds`
     before the one that is asked about. With 0 it is taken as given, and only the baseline is another.
+    Without `replicas` their part is left out.
 
     Raises:
         ClientError: Prometheus cannot be asked at all.
     """
     import_module("tritonobs.extensions.triage.checks")  # Fills `ASKS`, and imports this module.
-    prometheus, readings = sources.prometheus, Readings()
+    readings, named = Readings(), called or {}
     cluster = promql.Scope.asked(prometheus)
     # `readings` would only note a failure, but without Prometheus there is nothing to judge.
     calls = prometheus.query(calls_question(cluster), at=incident.end)
@@ -147,18 +138,17 @@ def take_snapshot(
     trends = readings.take(ranges(prometheus, both, step, trend_questions), called=_TREND)
     usual = _usual(prometheus, readings, baseline, close, shortest)
     if is_past(incident.end, time.time(), scrape_seconds):
-        # Its API reports this moment only; so do Alertmanager and the replicas, which are not asked.
+        # Its API reports this moment only; so do the replicas, which are not asked.
         targets = targets_then(now.get("up", ()), targets)
         ask = partial(prometheus.query, alerts_question(cluster), at=incident.end)
         alerts = alerts_then(_one(readings, "Prometheus' alerts", ask))
-        sources = replace(sources, alertmanager=None, replicas=())
+        replicas = ()
     else:
         alerts = _one(readings, "Prometheus' alerts", prometheus.alerts)
-    silences = _one(readings, "Alertmanager", sources.alertmanager.silences) if sources.alertmanager else ()
-    replicas = readings.take(
+    states = readings.take(
         {
-            sources.called.get(triton.address.partition("://")[2], triton.address): partial(look_at, triton)
-            for triton in sources.replicas
+            named.get(triton.address.partition("://")[2], triton.address): partial(look_at, triton)
+            for triton in replicas
         },
         called="replica {}",
     )
@@ -174,12 +164,11 @@ def take_snapshot(
         usual=usual,
         targets=targets,
         alerts=alerts,
-        silences=silences,
-        replicas=tuple(replicas.values()),
+        replicas=tuple(states.values()),
         unseen=tuple(readings.unseen),
         trend_seconds=trend_seconds,
         baseline_note=calm.note,
-        called=sources.called,
+        called=named,
     )
 
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import os
-import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
@@ -18,10 +17,10 @@ from tritonobs.clients.alertmanager import AlertmanagerClient
 from tritonobs.clients.prometheus import PrometheusClient
 from tritonobs.clients.transport import Transport
 from tritonobs.clients.triton import TritonClient
-from tritonobs.errors import ClientError, StackError
+from tritonobs.errors import StackError
 from tritonobs.extensions.lab.load.images import parse_mix
-from tritonobs.extensions.lab.load.run import LoadPlan, run_load
-from tritonobs.extensions.lab.load.schedule import Progress, Segment
+from tritonobs.extensions.lab.load.run import Background, LoadPlan
+from tritonobs.extensions.lab.load.schedule import Segment
 from tritonobs.extensions.lab.stack import native, rehearsal
 from tritonobs.extensions.lab.stack.processes import Folders, Part, wait_for
 from tritonobs.plan.build import build_plan
@@ -173,7 +172,7 @@ class Traffic:
 
     def __init__(self, url: str) -> None:
         self._url = url
-        self._running: list[_Run] = []
+        self._running: list[Background] = []
         self._streams: tuple[Stream, ...] = ()
 
     def switch(self, streams: Sequence[Stream]) -> None:
@@ -185,10 +184,10 @@ class Traffic:
         if tuple(streams) == self._streams and all(run.alive for run in self._running):
             return
         self.stop()
-        self._running = [_Run(self._url, stream) for stream in streams]
+        self._running = [Background(_plan(self._url, stream)) for stream in streams]
         self._streams = tuple(streams)
         for run in self._running:
-            run.wait_started()
+            run.wait_started(_PATIENCE_SECONDS)
 
     def stop(self) -> None:
         """Send nothing more; returns when every answer is here."""
@@ -199,48 +198,13 @@ class Traffic:
         self._running, self._streams = [], ()
 
 
-class _Run:
-    """One stream, in a thread of its own."""
-
-    def __init__(self, url: str, stream: Stream) -> None:
-        self._plan = LoadPlan(
-            segments=stream.segments,
-            urls=(url,),
-            model=stream.model,
-            version=stream.version,
-            mix=parse_mix(stream.mix),
-            timeout_seconds=stream.patience_seconds,
-            max_in_flight=stream.most_waiting,
-        )
-        self._stop, self._began = threading.Event(), threading.Event()
-        self._failure: ClientError | None = None
-        self._thread = threading.Thread(target=self._send, name=f"drill {stream.model}", daemon=True)
-        self._thread.start()
-
-    @property
-    def alive(self) -> bool:
-        """Whether it still sends."""
-        return self._thread.is_alive()
-
-    def wait_started(self) -> None:
-        self._began.wait(_PATIENCE_SECONDS)
-        if self._failure:
-            raise self._failure
-
-    def stop(self) -> None:
-        self._stop.set()
-
-    def join(self) -> None:
-        self._thread.join()
-
-    def _send(self) -> None:
-        try:
-            run_load(self._plan, self._note, stop=self._stop)
-        except ClientError as failure:
-            self._failure = failure
-        finally:
-            self._began.set()
-
-    def _note(self, progress: Progress) -> None:
-        if progress.sent:
-            self._began.set()
+def _plan(url: str, stream: Stream) -> LoadPlan:
+    return LoadPlan(
+        segments=stream.segments,
+        urls=(url,),
+        model=stream.model,
+        version=stream.version,
+        mix=parse_mix(stream.mix),
+        timeout_seconds=stream.patience_seconds,
+        max_in_flight=stream.most_waiting,
+    )

@@ -313,9 +313,7 @@ class Watch:
         self._judged_at = now
         try:
             rig = self._rig
-            verdict = self._judge(
-                rig.prometheus, rig.alertmanager, rig.asked, incident=incident, baseline=baseline
-            ).verdict
+            verdict = self._judge(rig.prometheus, rig.asked, incident=incident, baseline=baseline).verdict
         except ClientError as failure:
             self.cause, self.sentence, self.named = "?", str(failure), False
             return True

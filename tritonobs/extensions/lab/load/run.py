@@ -22,9 +22,10 @@ import aiohttp
 import numpy as np
 from tritonclient.http.aio import InferenceServerClient, InferInput
 from tritonclient.utils import InferenceServerException
+from typing_extensions import Self
 
 from tritonobs.clients.transport import as_documented, checked_url, masked
-from tritonobs.errors import BadAnswer, TimedOut, Unreachable
+from tritonobs.errors import BadAnswer, ClientError, TimedOut, Unreachable
 from tritonobs.extensions.lab.load.images import (
     DEFAULT_MIX,
     Ingredient,
@@ -331,3 +332,60 @@ async def _sleep_until(moment: float, stop: threading.Event) -> bool:
             return True
         await asyncio.sleep(min(rest, _NAP_SECONDS))
     return False
+
+
+class Background:
+    """A plan that runs in a thread of its own, until it is stopped or the block ends."""
+
+    def __init__(self, plan: LoadPlan) -> None:
+        self._plan = plan
+        self._stop, self._began = threading.Event(), threading.Event()
+        self._failure: ClientError | None = None
+        self._thread = threading.Thread(target=self._send, name=f"load on {plan.model}", daemon=True)
+        self.began_at = 0.0
+        """When the first request was sent, in Unix seconds."""
+        self._thread.start()
+
+    def __enter__(self) -> Self:
+        self.wait_started()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.stop()
+        self.join()
+
+    @property
+    def alive(self) -> bool:
+        """Whether it still sends."""
+        return self._thread.is_alive()
+
+    def wait_started(self, seconds: float | None = None) -> None:
+        """Wait until the first request is on its way, at most so long.
+
+        Raises:
+            ClientError: the model cannot be asked.
+        """
+        self._began.wait(seconds)
+        if self._failure:
+            raise self._failure
+
+    def stop(self) -> None:
+        """Send nothing more."""
+        self._stop.set()
+
+    def join(self) -> None:
+        """Wait until every answer is here."""
+        self._thread.join()
+
+    def _send(self) -> None:
+        try:
+            run_load(self._plan, self._note, stop=self._stop)
+        except ClientError as failure:
+            self._failure = failure
+        finally:
+            self._began.set()
+
+    def _note(self, progress: Progress) -> None:
+        if progress.sent and not self._began.is_set():
+            self.began_at = time.time() - progress.elapsed_seconds
+            self._began.set()
