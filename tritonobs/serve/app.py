@@ -228,8 +228,7 @@ async def pass_on(request: Request, daemon: Daemon) -> Response:
 
 def _relay(daemon: Daemon, name: str, source: SecretSource, body: bytes) -> None:
     # Read here, in the thread, because the event loop touches no disk.
-    address = read_secret(file=source.file, env=source.env, owner=f"webhook {name}")
-    daemon.relay.post(address, body)
+    daemon.client.pass_on(read_secret(source, owner=f"webhook {name}"), body)
 
 
 def _refused(request: Request, daemon: Daemon) -> Response | None:
