@@ -16,7 +16,15 @@ import click
 
 from tritonobs import programs
 from tritonobs.cli.say import say
-from tritonobs.cli.values import STATE, Address, Duration, format_option, running_url
+from tritonobs.cli.values import (
+    STATE,
+    Address,
+    Duration,
+    Parsed,
+    duration_seconds,
+    format_option,
+    running_url,
+)
 from tritonobs.errors import StackError
 from tritonobs.extensions.lab.load.schedule import Segment
 from tritonobs.extensions.lab.vendors import VENDORS
@@ -352,18 +360,13 @@ _INTERRUPTED = 130
 _SEGMENT = re.compile(r"(\d+(?:\.\d+)?)(?:-(\d+(?:\.\d+)?))?:(.+)")
 
 
-class SegmentType(click.ParamType[Segment]):
+def _segment(value: object) -> Segment:
     """`20:30s` for a steady rate, `5-50:2m` for a ramp."""
-
-    name = "qps[-qps]:duration"
-
-    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> Segment:
-        """The segment, or what is allowed."""
-        match = _SEGMENT.fullmatch(str(value))
-        if match is None:
-            self.fail(f"{value!r} is not a segment; write 20:30s, or 5-50:2m for a ramp", param, ctx)
-        seconds = Duration().convert(match[3], param, ctx)
-        return Segment(qps=float(match[1]), end_qps=float(match[2]) if match[2] else None, seconds=seconds)
+    match = _SEGMENT.fullmatch(str(value))
+    if match is None:
+        raise ValueError(f"{value!r} is not a segment; write 20:30s, or 5-50:2m for a ramp")
+    end = float(match[2]) if match[2] else None
+    return Segment(qps=float(match[1]), end_qps=end, seconds=duration_seconds(match[3]))
 
 
 @click.command(epilog="Example: tritonobs load --qps 20 --duration 1m --mix 1280x720=8,corrupt=1")
@@ -401,7 +404,7 @@ class SegmentType(click.ParamType[Segment]):
 @click.option(
     "--segment",
     "segments",
-    type=SegmentType(),
+    type=Parsed("qps[-qps]:duration", _segment),
     multiple=True,
     help="Instead of --qps and --duration: 20:30s or 5-50:2m, one after the other.",
 )
