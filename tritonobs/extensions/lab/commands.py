@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING
 
 import click
 
-from tritonobs import programs
 from tritonobs.cli.say import say
 from tritonobs.cli.values import (
     STATE,
@@ -27,7 +26,9 @@ from tritonobs.cli.values import (
 )
 from tritonobs.errors import StackError
 from tritonobs.extensions.lab.load.schedule import Segment
+from tritonobs.extensions.lab.stack import packages
 from tritonobs.extensions.lab.vendors import VENDORS
+from tritonobs.programs import find
 from tritonobs.undo import Undo
 
 if TYPE_CHECKING:
@@ -49,11 +50,10 @@ def tools() -> None:
 
     The folder is $TRITONOBS_TOOLS, or .tools here. Programs on PATH are used instead of a download.
     """
-    missing = programs.missing_packages()
-    programs.install(missing, lambda text: say(text, err=True))
-    for package in programs.PACKAGES:
+    packages.install(packages.missing_packages(), lambda text: say(text, err=True))
+    for package in packages.PACKAGES:
         for name in package.files:
-            say(f"{name}: {programs.find(name)}")
+            say(f"{name}: {find(name)}")
 
 
 @click.command(epilog="Example: tritonobs up fleet.yaml --detach")
