@@ -171,7 +171,7 @@ def managed(page, silenced_by=()):
     """The alert as Alertmanager lists it."""
     return ManagedAlert(
         fingerprint=page.fingerprint, state="suppressed" if silenced_by else "active",
-        starts_at="2026-05-28T20:26:40Z", ends_at="", labels=page.labels, annotations={}, receivers=(),
+        starts_at="2026-05-28T20:26:40Z", ends_at="", labels=page.labels, annotations={},
         silenced_by=silenced_by, inhibited_by=(),
     )  # fmt: skip
 

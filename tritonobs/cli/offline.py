@@ -75,21 +75,15 @@ def _secrets(spec: Spec, plan: Plan) -> Iterator[Finding]:
         try:
             read_gate(auth)
         except SecretUnusable as error:
-            yield spec.source.finding(
-                ("notify", "auth"),
-                str(error).removeprefix("notify.auth: "),
-                key=True,
-                severity=Severity.WARNING,
-            )
+            message = str(error).removeprefix("notify.auth: ")
+            yield spec.source.warning(("notify", "auth"), message, key=True)
     for robot in plan.notify.robots:
         if not (robot.webhook.file.exists() if robot.webhook.file else robot.webhook.env in os.environ):
             continue
         from tritonobs.delivery.robots import robot_faults  # noqa: PLC0415 (brings requests)
 
         for fault in robot_faults(robot):
-            yield spec.source.finding(
-                ("notify", robot.chat, robot.name), fault, key=True, severity=Severity.WARNING
-            )
+            yield spec.source.warning(("notify", robot.chat, robot.name), fault, key=True)
 
 
 def _targets(spec: Spec, plan: Plan) -> Iterator[Finding]:
@@ -101,7 +95,7 @@ def _targets(spec: Spec, plan: Plan) -> Iterator[Finding]:
         try:
             find_replicas(plan)
         except TritonobsError as error:
-            yield spec.source.finding(("replicas", "file", "path"), str(error), severity=Severity.WARNING)
+            yield spec.source.warning(("replicas", "file", "path"), str(error))
 
 
 def _compared(plan: Plan, file: str, prometheus_url: str) -> tuple[Finding, ...]:

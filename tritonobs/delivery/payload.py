@@ -80,7 +80,6 @@ class Payload(_Said):
     """One call: the alerts of one group."""
 
     group_key: str = Field(default="", alias="groupKey")
-    external_url: str = Field(default="", alias="externalURL")
     truncated: int = Field(default=0, alias="truncatedAlerts", ge=0)
     alerts: tuple[Alert, ...]
 

@@ -207,13 +207,12 @@ def robot_secrets(robot: Robot) -> tuple[Secret, Secret | None]:
 
 
 def _webhook(robot: Robot) -> Secret:
-    source, owner = robot.webhook, f"robot {robot.name}: webhook"
-    return read_secret(file=source.file, env=source.env, owner=owner)
+    return read_secret(robot.webhook, owner=f"robot {robot.name}: webhook")
 
 
 def _signing_secret(robot: Robot) -> Secret | None:
-    source, owner = robot.secret, f"robot {robot.name}: signing secret"
-    return read_secret(file=source.file, env=source.env, owner=owner) if source else None
+    source = robot.secret
+    return read_secret(source, owner=f"robot {robot.name}: signing secret") if source else None
 
 
 def robot_faults(robot: Robot) -> Iterator[str]:
@@ -244,7 +243,7 @@ def check_secrets(notify: Notify) -> None:
         robot_secrets(robot)
     for webhook in notify.relayed:
         if webhook.secret:
-            read_secret(file=webhook.secret.file, env=webhook.secret.env, owner=f"webhook {webhook.name}")
+            read_secret(webhook.secret, owner=f"webhook {webhook.name}")
 
 
 class Evidence:

@@ -18,7 +18,7 @@ from prometheus_client.core import GaugeMetricFamily
 from prometheus_client.registry import Collector
 
 from tritonobs import names
-from tritonobs.clients.chat import ChatClient, Relay
+from tritonobs.clients.chat import ChatClient
 from tritonobs.clients.kubernetes_api import KubernetesApi, Lease
 from tritonobs.delivery.composer import Said
 from tritonobs.delivery.metrics import DeliveryMetrics
@@ -76,8 +76,7 @@ class Daemon:
             if part.series:
                 self.metrics.registry.register(part.series)
         self._objectives = ObjectivePage()
-        self.relay = Relay()
-        self._client = client
+        self.client = client
         self.room = Room(MOST_BYTES, most=_BODIES_AT_ONCE * MOST_BYTES)
         self.reading, self.paging = Threads("webhook"), Threads("metrics page")
         self.relaying = Threads("relay", most=_RELAYED_AT_ONCE)
@@ -122,8 +121,7 @@ class Daemon:
         await self.leading.close()
         self.limits.close()
         self.supervisor.close()
-        self._client.close()
-        self.relay.close()
+        self.client.close()
         for part in self.parts:
             part.close()
 

@@ -32,7 +32,7 @@ OTHER: Final = "(other)"
 """Rows that are not stages: waiting in Triton, all of a model without stages, the way to a called model and
 back, time no stage accounts for."""
 
-_NO_TIMING = ServerTiming(rate=0.0, request=None, queue=None, compute=None)
+_NO_TIMING = ServerTiming(rate=0.0, request=None, queue=None)
 _BESIDE = 0.05
 """Up to this share of a request beside the model, quantiles of the time in it are the request's."""
 _SIDE_BY_SIDE = 1.05

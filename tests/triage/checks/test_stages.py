@@ -103,8 +103,6 @@ def _config(delay_seconds: float) -> ReplicaState:
         name="detector",
         platform="python",
         max_batch_size=16,
-        model_instances=1,
-        dynamic_batching=True,
         max_queue_delay_seconds=delay_seconds,
         decoupled=False,
         steps=(),

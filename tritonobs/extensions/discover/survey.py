@@ -145,7 +145,7 @@ def _traffic(first: tuple[ModelStats, ...], last: tuple[ModelStats, ...], second
         (item.name, item.version): FoundVersion(
             version=item.version,
             requests=float(item.successes),
-            mean_seconds=item.success_seconds / item.successes if item.successes else None,
+            mean_seconds=item.success_ns / 1e9 / item.successes if item.successes else None,
             qps=max(0, item.successes - before.get((item.name, item.version), item.successes))
             / max(seconds, _A_MOMENT_SECONDS),
         )

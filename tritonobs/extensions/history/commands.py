@@ -11,9 +11,9 @@ import click
 
 from tritonobs.cli.say import say
 from tritonobs.cli.values import (
-    Address,
     Duration,
     Parsed,
+    address,
     asked_prometheus,
     cluster_option,
     format_option,
@@ -31,13 +31,9 @@ if TYPE_CHECKING:
     from tritonobs.extensions.history.suggest import Operation
 
 
-class _Replica(Address):
+def _replica(value: object) -> str:
     """An address, or `here`."""
-
-    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        """The address."""
-        text = running_url("triton", "http://127.0.0.1:8000") if value == "here" else value
-        return super().convert(text, param, ctx)
+    return address(running_url("triton", "http://127.0.0.1:8000") if value == "here" else value)
 
 
 def _ratio(value: object) -> Decimal:
@@ -50,7 +46,7 @@ def _ratio(value: object) -> Decimal:
 @click.option(
     "--drive",
     "url",
-    type=_Replica(),
+    type=Parsed("url", _replica),
     help="Send load in rising steps to this replica instead of looking back; `here` is that of the stack "
     "running here.",
 )

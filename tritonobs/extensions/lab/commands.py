@@ -15,12 +15,21 @@ from typing import TYPE_CHECKING
 
 import click
 
-from tritonobs import programs
 from tritonobs.cli.say import say
-from tritonobs.cli.values import STATE, Address, Duration, format_option, running_url
+from tritonobs.cli.values import (
+    STATE,
+    Address,
+    Duration,
+    Parsed,
+    duration_seconds,
+    format_option,
+    running_url,
+)
 from tritonobs.errors import StackError
 from tritonobs.extensions.lab.load.schedule import Segment
+from tritonobs.extensions.lab.stack import packages
 from tritonobs.extensions.lab.vendors import VENDORS
+from tritonobs.programs import find
 from tritonobs.undo import Undo
 
 if TYPE_CHECKING:
@@ -43,11 +52,10 @@ def tools() -> None:
 
     The folder is $TRITONOBS_TOOLS, or .tools here. Programs on PATH are used instead of a download.
     """
-    missing = programs.missing_packages()
-    programs.install(missing, lambda text: say(text, err=True))
-    for package in programs.PACKAGES:
+    packages.install(packages.missing_packages(), lambda text: say(text, err=True))
+    for package in packages.PACKAGES:
         for name in package.files:
-            say(f"{name}: {programs.find(name)}")
+            say(f"{name}: {find(name)}")
 
 
 @click.command(epilog="Example: tritonobs up fleet.yaml --detach")
@@ -348,18 +356,13 @@ _INTERRUPTED = 130
 _SEGMENT = re.compile(r"(\d+(?:\.\d+)?)(?:-(\d+(?:\.\d+)?))?:(.+)")
 
 
-class SegmentType(click.ParamType[Segment]):
+def _segment(value: object) -> Segment:
     """`20:30s` for a steady rate, `5-50:2m` for a ramp."""
-
-    name = "qps[-qps]:duration"
-
-    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> Segment:
-        """The segment, or what is allowed."""
-        match = _SEGMENT.fullmatch(str(value))
-        if match is None:
-            self.fail(f"{value!r} is not a segment; write 20:30s, or 5-50:2m for a ramp", param, ctx)
-        seconds = Duration().convert(match[3], param, ctx)
-        return Segment(qps=float(match[1]), end_qps=float(match[2]) if match[2] else None, seconds=seconds)
+    match = _SEGMENT.fullmatch(str(value))
+    if match is None:
+        raise ValueError(f"{value!r} is not a segment; write 20:30s, or 5-50:2m for a ramp")
+    end = float(match[2]) if match[2] else None
+    return Segment(qps=float(match[1]), end_qps=end, seconds=duration_seconds(match[3]))
 
 
 @click.command(epilog="Example: tritonobs load --qps 20 --duration 1m --mix 1280x720=8,corrupt=1")
@@ -397,7 +400,7 @@ class SegmentType(click.ParamType[Segment]):
 @click.option(
     "--segment",
     "segments",
-    type=SegmentType(),
+    type=Parsed("qps[-qps]:duration", _segment),
     multiple=True,
     help="Instead of --qps and --duration: 20:30s or 5-50:2m, one after the other.",
 )

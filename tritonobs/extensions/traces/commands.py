@@ -9,7 +9,16 @@ from pathlib import Path
 import click
 
 from tritonobs.cli.say import say
-from tritonobs.cli.values import FLEET, Address, Duration, Group, format_option, load_plan, running_url
+from tritonobs.cli.values import (
+    FLEET,
+    Address,
+    Duration,
+    Group,
+    Parsed,
+    format_option,
+    load_plan,
+    running_url,
+)
 from tritonobs.extensions.traces.switch import MOST_RATE, Change, Follower, Traffic
 from tritonobs.files import replace
 
@@ -26,20 +35,15 @@ MODELS = click.option(
 )
 
 
-class Rate(click.ParamType[int]):
+def _rate(value: object) -> int:
     """`auto`, or a whole number N: every Nth request. Gives 0 for `auto`."""
-
-    name = "rate"
-
-    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> int:
-        """The number."""
-        if value == "auto":
-            return 0
-        text = str(value)
-        # `isdigit` alone takes ², which `int` refuses, as it does thousands of digits.
-        if not (text.isascii() and text.isdigit() and len(text) < _LONG and 0 < int(text) <= MOST_RATE):
-            self.fail(f"{text[:_LONG]!r} is neither auto nor a number from 1 to {MOST_RATE}", param, ctx)
-        return int(text)
+    if value == "auto":
+        return 0
+    text = str(value)
+    # `isdigit` alone takes ², which `int` refuses, as it does thousands of digits.
+    if not (text.isascii() and text.isdigit() and len(text) < _LONG and 0 < int(text) <= MOST_RATE):
+        raise ValueError(f"{text[:_LONG]!r} is neither auto nor a number from 1 to {MOST_RATE}")
+    return int(text)
 
 
 @click.group(cls=Group, epilog="Example: tritonobs traces slow --model detector --since 10m")
@@ -67,7 +71,7 @@ def serve(*, fleet: Path, host: str, port: int | None) -> None:
 @MODELS
 @click.option(
     "--rate",
-    type=Rate(),
+    type=Parsed("rate", _rate),
     default=_DEFAULT_RATE,
     show_default=True,
     help="Trace every Nth request, or `auto`: follow the traffic until Ctrl-C, then restore it. "

@@ -289,7 +289,7 @@ def _cause(arrival: Arrival, worse: _Worse) -> Cause:
             ),
             f"see what changed in {model} between the two, and try it with current requests",
         ),
-        asked=("heartbeats", "first_beats", "request", "queue", "compute", "outcomes", "failures"),
+        asked=("heartbeats", "first_beats", "request", "queue", "outcomes", "failures"),
         since=arrival.born,
     )
 
