@@ -101,11 +101,11 @@ models: {inspect: {qps_limit: 8}}
 """
 
 
-class Skipped(Exception):  # noqa: N818 (reads as an event)
+class Skipped(Exception):
     """It cannot be tried here; the text says what is missing, and how to get it."""
 
 
-class Failed(Exception):  # noqa: N818 (reads as an event)
+class Failed(Exception):
     """An artifact is not as it must be."""
 
 

@@ -83,7 +83,7 @@ def address(value: object) -> str:
     Raises:
         ValueError: it is anything else.
     """
-    from tritonobs.clients.transport import checked_url  # noqa: PLC0415 (requests would slow every --help)
+    from tritonobs.clients.transport import checked_url
 
     return checked_url(str(value))
 
@@ -151,7 +151,7 @@ def _running() -> Any:  # noqa: ANN401 (the laboratory's answer)
 
 def found_replicas(plan: Plan) -> tuple[Replica, ...]:
     """The servers that run now; where they cannot be found, none and a printed reason."""
-    from tritonobs.replicas import find_replicas  # noqa: PLC0415 (brings requests)
+    from tritonobs.replicas import find_replicas
 
     try:
         return find_replicas(plan)
@@ -244,7 +244,7 @@ def cluster_client(url: str, cluster: str, *, timeout_seconds: float = 15.0) -> 
 
     `cluster` is its name, or `LABEL=NAME` where series carry another label than `cluster`.
     """
-    from tritonobs.clients.prometheus import PrometheusClient  # noqa: PLC0415 (brings requests)
+    from tritonobs.clients.prometheus import PrometheusClient
 
     label, named, name = cluster.rpartition("=")
     return PrometheusClient(
@@ -262,7 +262,7 @@ def asked_prometheus(url: str, cluster: str, *, timeout_seconds: float = 15.0) -
         BadParameter: none was named, and Prometheus has several.
         ClientError: it did not answer.
     """
-    from tritonobs.timings.ask import known_clusters  # noqa: PLC0415 (brings requests)
+    from tritonobs.timings.ask import known_clusters
 
     client = cluster_client(url, cluster, timeout_seconds=timeout_seconds)
     # Without a name, models of the same name in two clusters would be added up as one.
@@ -296,7 +296,7 @@ def refuse_unknown(prometheus: PrometheusClient, span: Span, model: str, version
         BadParameter: it did not.
         ClientError: it did not answer.
     """
-    from tritonobs.timings.ask import known_clusters, unknown_model, unknown_word  # noqa: PLC0415 (only an empty answer needs it)
+    from tritonobs.timings.ask import known_clusters, unknown_model, unknown_word
 
     there = known_clusters(prometheus, span) if prometheus.cluster else ()
     if there and prometheus.cluster not in there:

@@ -306,7 +306,7 @@ _here = threading.local()
 _PIECE = 65_536
 
 
-class TooLarge(ValueError):  # noqa: N818 (what happened, not whose fault it is)
+class TooLarge(ValueError):
     """An answer has more bytes than are held in memory."""
 
 

@@ -37,7 +37,7 @@ def _moment(value: object) -> datetime | None:
 Moment = Annotated[datetime | None, BeforeValidator(_moment)]
 
 
-class TooLarge(ValueError):  # noqa: N818 (what it is)
+class TooLarge(ValueError):
     """A call that is too large to be held in memory."""
 
 

@@ -172,7 +172,7 @@ class Careful(H11Protocol):
     _answered: float | None = None
     """When the last answer was complete."""
 
-    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override] # TCP has no other transport
         """Begin with the time for a header, replacing another connection where all are taken."""
         super().connection_made(transport)
         self._limit(self.header_seconds, "header_time")

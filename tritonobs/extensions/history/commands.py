@@ -108,10 +108,10 @@ def suggest(
     Reads recorded history. --drive measures with load instead; use a replica without other traffic. Exit
     status 3 when there is too little data.
     """
-    from tritonobs.extensions.history.suggest import describe, suggestion_page, suggestion_table  # noqa: PLC0415
-    from tritonobs.extensions.history.suggest import suggest as find_knee  # noqa: PLC0415 (brings requests)
-    from tritonobs.report.console import print_table, print_text  # noqa: PLC0415 (brings rich)
-    from tritonobs.report.formats import json_text  # noqa: PLC0415 (brings rich)
+    from tritonobs.extensions.history.suggest import describe, suggestion_page, suggestion_table
+    from tritonobs.extensions.history.suggest import suggest as find_knee
+    from tritonobs.report.console import print_table, print_text
+    from tritonobs.report.formats import json_text
 
     if url and highest <= lowest:
         raise click.BadParameter(f"{highest:g} is not above --from {lowest:g}", param_hint="--to")
@@ -162,14 +162,14 @@ def backtest(
 
     Applies the alert rules to recorded history. Exit status 1 when an alert would have fired.
     """
-    from tritonobs.extensions.history.backtest import (  # noqa: PLC0415 (brings requests)
+    from tritonobs.extensions.history.backtest import (
         backtest_limit,
         backtest_objective,
         backtest_table,
     )
-    from tritonobs.report.console import print_table  # noqa: PLC0415 (brings rich)
-    from tritonobs.report.formats import json_text  # noqa: PLC0415 (brings rich)
-    from tritonobs.timings.promql import Span  # noqa: PLC0415
+    from tritonobs.report.console import print_table
+    from tritonobs.report.formats import json_text
+    from tritonobs.timings.promql import Span
 
     if (qps is None) == (objective is None):
         raise click.UsageError("give either --qps or --objective")
@@ -191,8 +191,8 @@ def backtest(
 
 
 def _history(client: PrometheusClient, model: str, over: float) -> tuple[Operation, ...]:
-    from tritonobs.extensions.history.suggest import operations_in_history  # noqa: PLC0415
-    from tritonobs.timings.promql import Span  # noqa: PLC0415
+    from tritonobs.extensions.history.suggest import operations_in_history
+    from tritonobs.timings.promql import Span
 
     now = time.time()
     span = Span(start=now - over, end=now)
@@ -204,7 +204,7 @@ def _history(client: PrometheusClient, model: str, over: float) -> tuple[Operati
 
 def _driven(url: str, model: str, mix: str, rates: list[float], seconds: float) -> tuple[Operation, ...]:
     """Steps of load; ends early once a step is far too much."""
-    from tritonobs.extensions.history.suggest import Operation, far_too_much  # noqa: PLC0415
+    from tritonobs.extensions.history.suggest import Operation, far_too_much
 
     driven = answer("driven")
     if driven is None:

@@ -99,8 +99,8 @@ def up(
     FLEET is a fleet file. The default is the example with the inspection models and a local robot.
     Runs until Ctrl-C, which ends every process.
     """
-    from tritonobs.extensions.lab.report import startup_progress  # noqa: PLC0415 (brings rich)
-    from tritonobs.extensions.lab.stack import local, native, processes  # noqa: PLC0415 (needs the extra `stack`)
+    from tritonobs.extensions.lab.report import startup_progress
+    from tritonobs.extensions.lab.stack import local, native, processes
 
     folders = processes.Folders(root=state.absolute())
     with Undo(lambda: say("still stopping …", err=True)) as undo:
@@ -135,9 +135,9 @@ def up(
 @state_option
 def status(*, state: Path) -> int:
     """Show which parts of the stack run and answer; exit status 1 when one does not."""
-    from tritonobs.extensions.lab.report import stack_table  # noqa: PLC0415 (brings rich)
-    from tritonobs.extensions.lab.stack import local, processes  # noqa: PLC0415 (needs the extra `stack`)
-    from tritonobs.report.console import print_table  # noqa: PLC0415
+    from tritonobs.extensions.lab.report import stack_table
+    from tritonobs.extensions.lab.stack import local, processes
+    from tritonobs.report.console import print_table
 
     rows = local.health(processes.Folders(root=state.absolute()))
     if not rows:
@@ -150,7 +150,7 @@ def status(*, state: Path) -> int:
 @state_option
 def down(*, state: Path) -> None:
     """Stop every process of the stack."""
-    from tritonobs.extensions.lab.stack import native, processes  # noqa: PLC0415 (needs the extra `stack`)
+    from tritonobs.extensions.lab.stack import native, processes
 
     stopped = native.down(processes.Folders(root=state.absolute()))
     say(f"stopped {', '.join(part.name for part in stopped)}" if stopped else "nothing was running")
@@ -172,9 +172,9 @@ def demo(*, state: Path, chat: str, keep: bool) -> None:
     Starts Triton with the inspection models, Prometheus, Alertmanager and `tritonobs serve` on free loopback
     ports, with a local robot of a chat; takes about four minutes.
     """
-    from tritonobs.extensions.lab.demo import heading, run_steps  # noqa: PLC0415 (brings OpenCV and tritonclient)
-    from tritonobs.extensions.lab.report import startup_progress  # noqa: PLC0415 (brings rich)
-    from tritonobs.extensions.lab.stack import local, native, processes  # noqa: PLC0415 (needs the extra `stack`)
+    from tritonobs.extensions.lab.demo import heading, run_steps
+    from tritonobs.extensions.lab.report import startup_progress
+    from tritonobs.extensions.lab.stack import local, native, processes
 
     folders = processes.Folders(root=state.absolute())
     with Undo(lambda: say("still stopping …", err=True)) as undo:
@@ -255,7 +255,7 @@ def drill(*, names: tuple[str, ...], listed: bool, state: Path, form: str) -> in
     shows the drills that had ended. Exit status 0: as promised. 1: a promise was broken. 3: a drill could not
     be run.
     """
-    from tritonobs.extensions.lab.drill.run import DRILLS  # noqa: PLC0415 (brings requests)
+    from tritonobs.extensions.lab.drill.run import DRILLS
 
     if listed:
         _list_drills(tuple(DRILLS.values()), state, form)
@@ -291,11 +291,11 @@ def _chosen(names: tuple[str, ...], drills: Mapping[str, Drill]) -> tuple[Drill,
 
 
 def _rehearse(drills: tuple[Drill, ...], state: Path) -> Iterator[Outcome]:
-    from tritonobs.extensions.lab.drill.rig import Rig  # noqa: PLC0415 (brings requests)
-    from tritonobs.extensions.lab.drill.run import Session  # noqa: PLC0415
-    from tritonobs.extensions.lab.report import drill_timeline  # noqa: PLC0415 (brings rich)
-    from tritonobs.extensions.lab.stack.processes import Folders  # noqa: PLC0415
-    from tritonobs.extensions.lab.stack.rehearsal import NoRehearsal  # noqa: PLC0415
+    from tritonobs.extensions.lab.drill.rig import Rig
+    from tritonobs.extensions.lab.drill.run import Session
+    from tritonobs.extensions.lab.report import drill_timeline
+    from tritonobs.extensions.lab.stack.processes import Folders
+    from tritonobs.extensions.lab.stack.rehearsal import NoRehearsal
 
     try:
         rig = Rig(Folders(root=state.absolute()), str(state))
@@ -306,9 +306,9 @@ def _rehearse(drills: tuple[Drill, ...], state: Path) -> Iterator[Outcome]:
 
 
 def _list_drills(drills: tuple[Drill, ...], state: Path, form: str) -> None:
-    from tritonobs.extensions.lab.report import drill_table  # noqa: PLC0415
-    from tritonobs.report.console import print_table  # noqa: PLC0415 (brings rich)
-    from tritonobs.report.formats import json_text  # noqa: PLC0415
+    from tritonobs.extensions.lab.report import drill_table
+    from tritonobs.report.console import print_table
+    from tritonobs.report.formats import json_text
 
     speed = _speed(state)
     if form == "table":
@@ -332,8 +332,8 @@ def _list_drills(drills: tuple[Drill, ...], state: Path, form: str) -> None:
 
 def _speed(state: Path) -> float:
     """That of the stack in the state folder; without one, what `up --drills` would give it."""
-    from tritonobs.extensions.lab.stack.processes import Folders  # noqa: PLC0415
-    from tritonobs.extensions.lab.stack.rehearsal import NoRehearsal, running  # noqa: PLC0415
+    from tritonobs.extensions.lab.stack.processes import Folders
+    from tritonobs.extensions.lab.stack.rehearsal import NoRehearsal, running
 
     try:
         return running(Folders(root=state.absolute()), str(state)).speed
@@ -342,9 +342,9 @@ def _speed(state: Path) -> float:
 
 
 def _show_outcomes(outcomes: Sequence[Outcome], form: str) -> None:
-    from tritonobs.extensions.lab.report import outcome_table, outcome_values  # noqa: PLC0415
-    from tritonobs.report.console import print_table  # noqa: PLC0415 (brings rich)
-    from tritonobs.report.formats import json_text  # noqa: PLC0415
+    from tritonobs.extensions.lab.report import outcome_table, outcome_values
+    from tritonobs.report.console import print_table
+    from tritonobs.report.formats import json_text
 
     if form == "json":
         say(json_text([outcome_values(outcome) for outcome in outcomes]))
@@ -454,11 +454,11 @@ def load(
     The times of sending are fixed before the run. Ctrl-C ends the run and shows its results. Exit status 1
     when a valid image was not accepted.
     """
-    from tritonobs.extensions.lab.load.images import parse_mix, usable  # noqa: PLC0415 (brings OpenCV and numpy)
-    from tritonobs.extensions.lab.load.run import LoadPlan, run_load  # noqa: PLC0415 (brings tritonclient)
-    from tritonobs.extensions.lab.report import load_progress, load_tables  # noqa: PLC0415
-    from tritonobs.report.console import print_table  # noqa: PLC0415 (brings rich)
-    from tritonobs.report.formats import json_text  # noqa: PLC0415
+    from tritonobs.extensions.lab.load.images import parse_mix, usable
+    from tritonobs.extensions.lab.load.run import LoadPlan, run_load
+    from tritonobs.extensions.lab.report import load_progress, load_tables
+    from tritonobs.report.console import print_table
+    from tritonobs.report.formats import json_text
 
     try:
         ingredients = parse_mix(mix)

@@ -108,7 +108,7 @@ def _answering(call: Callable[..., Awaitable[Found]]) -> Callable[..., Awaitable
             raise ToolError(plain(" ".join(str(error).split()))[:_LONGEST_REASON]) from None
 
     # The SDK reads from it what the tool takes and gives.
-    answer.__signature__ = inspect.signature(call, eval_str=True).replace(  # type: ignore[attr-defined]
+    answer.__signature__ = inspect.signature(call, eval_str=True).replace(  # type: ignore[attr-defined] # of any function
         return_annotation=Annotated[CallToolResult, schemas.Answer[data_of(call)]]  # type: ignore[misc] # made here
     )
     return answer

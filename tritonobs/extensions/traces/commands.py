@@ -57,8 +57,8 @@ def traces() -> None:
 @click.option("--port", type=click.IntRange(0, 65535), help="Port.  [default: that of traces.receiver]")
 def serve(*, fleet: Path, host: str, port: int | None) -> None:
     """Receive traces in a process of its own, apart from `tritonobs serve`."""
-    from tritonobs.extensions.traces.routes import run  # noqa: PLC0415
-    from tritonobs.serve.server import Listen, log_handler  # noqa: PLC0415 (only this command needs a server)
+    from tritonobs.extensions.traces.routes import run
+    from tritonobs.serve.server import Listen, log_handler
 
     logging.basicConfig(level=logging.WARNING, handlers=[log_handler()])
     logging.getLogger("urllib3").setLevel(logging.ERROR)
@@ -83,10 +83,10 @@ def on(*, fleet: Path, models: tuple[str, ...], rate: int, force: bool) -> int:
 
     Exit status 3 when a server could not be reached, cannot trace to the receiver, or has too much traffic.
     """
-    from tritonobs.clients.triton import TritonClient  # noqa: PLC0415 (brings requests)
-    from tritonobs.errors import ClientError  # noqa: PLC0415
-    from tritonobs.extensions.traces.switch import danger, hindrance, ready_models, set_rate, traffic_of  # noqa: PLC0415
-    from tritonobs.replicas import find_replicas  # noqa: PLC0415
+    from tritonobs.clients.triton import TritonClient
+    from tritonobs.errors import ClientError
+    from tritonobs.extensions.traces.switch import danger, hindrance, ready_models, set_rate, traffic_of
+    from tritonobs.replicas import find_replicas
 
     plan, followers, well = load_plan(fleet), [], True
     receiver = plan.traces.receiver_url.rstrip("/") + _POST_PATH
@@ -120,10 +120,10 @@ def off(*, fleet: Path, models: tuple[str, ...]) -> int:
 
     Exit status 3 when a server could not be reached.
     """
-    from tritonobs.clients.triton import TritonClient  # noqa: PLC0415 (brings requests)
-    from tritonobs.errors import ClientError  # noqa: PLC0415
-    from tritonobs.extensions.traces.switch import ready_models, set_rate  # noqa: PLC0415
-    from tritonobs.replicas import find_replicas  # noqa: PLC0415
+    from tritonobs.clients.triton import TritonClient
+    from tritonobs.errors import ClientError
+    from tritonobs.extensions.traces.switch import ready_models, set_rate
+    from tritonobs.replicas import find_replicas
 
     plan, well = load_plan(fleet), True
     for replica in find_replicas(plan):
@@ -159,10 +159,10 @@ def slow(*, model: str, since: float, receiver: str, count: int, html: Path | No
 
     Exit status 1 when there is none.
     """
-    from tritonobs.extensions.traces.waterfall import asked, slow_page, slow_table, waterfall  # noqa: PLC0415
-    from tritonobs.report.console import print_table  # noqa: PLC0415 (brings rich)
-    from tritonobs.report.formats import json_text  # noqa: PLC0415
-    from tritonobs.timings.ask import unknown_word  # noqa: PLC0415 (brings requests)
+    from tritonobs.extensions.traces.waterfall import asked, slow_page, slow_table, waterfall
+    from tritonobs.report.console import print_table
+    from tritonobs.report.formats import json_text
+    from tritonobs.timings.ask import unknown_word
 
     answer = asked(receiver, model, since)
     found = answer.requests
@@ -184,9 +184,9 @@ def slow(*, model: str, since: float, receiver: str, count: int, html: Path | No
 
 def _follow(followers: list[Follower]) -> None:
     """Adapt the rates to the traffic until a signal comes, then restore the earlier rates."""
-    import time  # noqa: PLC0415
+    import time
 
-    from tritonobs.undo import Undo  # noqa: PLC0415
+    from tritonobs.undo import Undo
 
     with Undo(on_wait=lambda: say("restoring the rates", err=True)) as undo:
         # All of it is registered before the first rate is set: a signal may come right after that.
