@@ -78,9 +78,9 @@ def _errors(number: int, width: int, height: int) -> np.ndarray:
 def _find(body: bytes) -> tuple[np.ndarray, np.ndarray]:
     """Boxes and classes, as `inspect` answers them."""
     from boxes import Settings, keep_confident, suppress, to_original  # noqa: PLC0415 (the models' folders are put on the path above)
-    from decode import decode  # noqa: PLC0415
-    from letterbox import letterbox, normalise  # noqa: PLC0415
-    from settings import Settings as Decoding  # noqa: PLC0415
+    from decode import decode  # noqa: PLC0415 (the model's folder is on the path from here on)
+    from letterbox import letterbox, normalise  # noqa: PLC0415 (the model's folder is on the path from here on)
+    from settings import Settings as Decoding  # noqa: PLC0415 (the model's folder is on the path from here on)
 
     settings = Settings(labels=CLASSES, confidence=0.25, iou=0.45, max_candidates=1000, max_detections=300)
     pixels, geometry = letterbox(decode(body, Decoding(max_side=10_000)))
@@ -93,7 +93,7 @@ def _find(body: bytes) -> tuple[np.ndarray, np.ndarray]:
 
 @functools.cache
 def _network() -> Network:
-    from network import Network  # noqa: PLC0415
+    from network import Network  # noqa: PLC0415 (the model's folder is on the path from here on)
 
     return Network(MODELS / "detector" / "1" / "model.onnx", threads=1)
 

@@ -95,7 +95,7 @@ def _chart(plane: ControlPlane, folder: Path, models: int) -> dict[str, str]:
     template = plane.program("helm", "template", "t", chart, *place)
     done["helm template"] = f"{template.count(chr(10) + 'kind: ')} objects"
     for step in ("install", "upgrade"):
-        seconds, _ = _timed(lambda step=step: plane.program("helm", step, "t", chart, *place))  # type: ignore[misc]
+        seconds, _ = _timed(lambda step=step: plane.program("helm", step, "t", chart, *place))  # type: ignore[misc] # a lambda's default has no type
         done[f"helm {step}"] = f"{seconds:.1f} s"
     done["kubeconform -strict"] = _conforms(plane, folder, _files(made / "base"))
     seconds, _ = _timed(lambda: plane.program("helm", "uninstall", "t", *place, "--wait"))

@@ -68,8 +68,8 @@ def main() -> None:
 def _outcomes(body: bytes, damage: int | str, tries: int, *, known: bool) -> tuple[int, str, int]:
     """How many were refused; of the others, how many break a rule, and how many look different."""
     from decode import decode  # noqa: PLC0415 (the model's folder is put on the path above)
-    from refusal import ImageRefused  # noqa: PLC0415
-    from settings import Settings  # noqa: PLC0415
+    from refusal import ImageRefused  # noqa: PLC0415 (the model's folder is on the path from here on)
+    from settings import Settings  # noqa: PLC0415 (the model's folder is on the path from here on)
 
     rng = np.random.default_rng(60)
     healthy = decode(body, Settings()).pixels.astype(np.int16)

@@ -78,7 +78,7 @@ def payload(model: str) -> Payload:
     alert = {
         "status": "firing",
         "labels": {"alertname": "TritonQpsAboveLimit", "severity": "critical", "model": model},
-        "annotations": {"description": f"{model} gets 12 requests/s, its limit is 8."},
+        "annotations": {"description": f"{model} receives 12 requests/s; its limit is 8."},
         "startsAt": "2026-03-01T12:00:00Z",
     }
     return Payload.model_validate({"groupKey": model, "alerts": [alert]})

@@ -26,7 +26,7 @@ class _Component:
     ac: list[tuple[int, int]]
 
 
-class Broken(ValueError):  # noqa: N818 (what happened)
+class Broken(ValueError):
     """A rule of the format that the data does not keep."""
 
 

@@ -58,10 +58,10 @@ _TEXT = "One core, one image at a time; the ratio is plain over ours, median of 
 
 def _steps(width: int, height: int) -> list[tuple[str, Callable[[], object], Callable[[], object]]]:
     from boxes import Settings, encode, keep_confident, suppress, to_original  # noqa: PLC0415 (the models' folders are put on the path above)
-    from decode import decode  # noqa: PLC0415
-    from letterbox import letterbox, normalise  # noqa: PLC0415
-    from network import Network  # noqa: PLC0415
-    from settings import Settings as Decoding  # noqa: PLC0415
+    from decode import decode  # noqa: PLC0415 (the model's folder is on the path from here on)
+    from letterbox import letterbox, normalise  # noqa: PLC0415 (the model's folder is on the path from here on)
+    from network import Network  # noqa: PLC0415 (the model's folder is on the path from here on)
+    from settings import Settings as Decoding  # noqa: PLC0415 (the model's folder is on the path from here on)
 
     body = jpeg(draw_plate(np.random.default_rng(5), width=width, height=height).pixels)
     network = Network(MODELS / "detector" / "1" / "model.onnx", threads=1)

@@ -86,7 +86,6 @@ def _model(put: Callable[..., None], name: str, version: str, *, late: float) ->
         ("requests", RATE),
         ("request", (MEAN + late) * RATE * 1e6),
         ("queue", 0.001 * RATE * 1e6),
-        ("compute", (MEAN + late) * RATE * 1e6),
         ("inferences", RATE),
         ("executions", RATE),
         ("limits", 10 * RATE),
@@ -114,7 +113,6 @@ def _target(replica: str) -> Target:
         url=f"http://{replica}/metrics",
         health="up",
         last_error="",
-        last_scrape="",
         interval="15s",
         labels={"job": "triton", "instance": replica},
     )

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
-from decimal import Decimal
 from string import ascii_uppercase
 from typing import TYPE_CHECKING, Any, Final
 
@@ -20,7 +19,6 @@ from thresholds import numbered
 from variables import CLUSTER, Variable, hidden
 
 from tritonobs import names
-from tritonobs.plan.rules import rule_windows
 from tritonobs.render.rules import mixin_knobs
 
 if TYPE_CHECKING:
@@ -43,15 +41,12 @@ _WINDOW: Final = re.compile(r"(?:(?<=[a-z_])|(?<=\[))(\d+)([smh])\b")
 # A mean of a record over a longer time has that time's window.
 _OVER: Final = re.compile(r"avg_over_time\([^\[\]]*(?=\[\d)")
 _UNITS: Final = {"s": "s", "m": "min", "h": "h"}
-_WINDOWS: Final = rule_windows(Decimal(15), Decimal(15))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Knobs:
     """What a fleet file decides about boards; the defaults are the mixin's."""
 
-    short: str = _WINDOWS.short
-    medium: str = _WINDOWS.medium
     replica: str = names.INSTANCE
     triton: str = 'job="triton"'
     serve: str = 'job="tritonobs"'
@@ -65,8 +60,8 @@ class Knobs:
     replicas: tuple[str, ...] = ()
     cluster: str = names.CLUSTER
     """The label that distinguishes clusters."""
-    thresholds: Mapping[str, Any] = field(default_factory=lambda: mixin_knobs({}))
-    """The mixin's knobs: boards draw lines where alerts begin."""
+    mixin: Mapping[str, Any] = field(default_factory=lambda: mixin_knobs({}))
+    """The mixin's knobs: boards draw lines where alerts begin, and windows are in the names of records."""
 
 
 def board(
@@ -113,8 +108,8 @@ def _words(knobs: Knobs, variables: set[str]) -> dict[str, str]:
     model = f'{cluster}, model=~"$model"'
     subject = f'{model}, version=~"$version"'
     return {
-        "short": knobs.short,
-        "medium": knobs.medium,
+        "short": knobs.mixin["shortWindow"],
+        "medium": knobs.mixin["mediumWindow"],
         "replica": knobs.replica,
         "triton": knobs.triton,
         "serve": knobs.serve,
@@ -178,11 +173,11 @@ def _panel(panel: Panel, words: Mapping[str, str], source: Mapping[str, str], kn
         ],
         "transformations": panel.transformations,
         "fieldConfig": {
-            "defaults": numbered(panel.defaults, knobs.thresholds),
+            "defaults": numbered(panel.defaults, knobs.mixin),
             # What a panel says of its own series comes last, and wins.
             "overrides": [
                 *hues.of_fleet(coloured, knobs.models, knobs.slos, knobs.replicas),
-                *numbered(panel.overrides, knobs.thresholds),
+                *numbered(panel.overrides, knobs.mixin),
             ],
         },
         "options": panel.options,

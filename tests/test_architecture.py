@@ -155,3 +155,31 @@ def test_importing_stays_light(module, heavy):
 
 def _lines(path: Path) -> int:
     return len(path.read_text(encoding="utf-8").splitlines())
+
+
+_WITHOUT_REASON = re.compile(r"# (?:noqa(?:: [A-Z0-9, ]+)?|type: ignore(?:\[[^]]*\])?|pragma: no cover) *$")
+
+
+def test_a_rule_that_is_switched_off_has_its_reason():
+    """In the line where it is: `noqa: X (why)`, `type: ignore[x] # why`."""
+    assert [
+        f"{path.relative_to(ROOT)}:{number}"
+        for path in CODE
+        for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1)
+        if _WITHOUT_REASON.search(line)
+    ] == []
+
+
+@pytest.mark.parametrize(
+    ("line", "found"),
+    [
+        ("x = 1  # noqa", True),
+        ("x = 1  # noqa: S101, S102", True),
+        ("x = 1  # type: ignore[misc]", True),
+        ("x = 1  # noqa: S101 (mypy needs it)", False),
+        ("x = 1  # type: ignore[misc] # it has no types", False),
+    ],
+)
+def test_a_missing_reason_is_found(line, found):
+    """A code alone does not say why."""
+    assert bool(_WITHOUT_REASON.search(line)) is found

@@ -7,6 +7,7 @@ import click
 import pytest
 
 from tritonobs import cli
+from tritonobs.spec.reference import json_schema
 
 ROOT = Path(__file__).parent.parent
 READMES = [ROOT / "README.md", ROOT / "README.zh.md"]
@@ -59,6 +60,57 @@ def test_every_page_is_in_the_table_of_contents():
     pages = {page.name for page in (ROOT / "docs").glob("*.md")} - {"index.md"}
 
     assert sorted(page for page in pages if f"({page}" not in index) == []
+
+
+def _fields(node, schema):
+    """The fields that the JSON Schema allows at this place, with what it says of each."""
+    if "$ref" in node:
+        return _fields(schema["$defs"][node["$ref"].rpartition("/")[2]], schema)
+    found = dict(node.get("properties", {}))
+    inside = [node[name] for name in ("items", "additionalProperties") if isinstance(node.get(name), dict)]
+    for each in (*node.get("anyOf", ()), *node.get("oneOf", ()), *inside):
+        found |= _fields(each, schema)
+    return found
+
+
+def _unknown_fields(text):
+    """Fields of the fleet file that the text names and that do not exist."""
+    schema = json_schema()
+    for name in re.findall(r"`([a-z_]+(?:\.[a-z_]+)+)`", text):
+        first, *steps = name.split(".")
+        # prometheus.yml and fleet.yaml are files.
+        if first not in _fields(schema, schema) or steps[-1] in ("jsonl", "yaml", "yml"):
+            continue
+        node = _fields(schema, schema)[first]
+        for step in steps:
+            node = _fields(node, schema).get(step)
+            if node is None:
+                yield name
+                break
+
+
+def test_every_field_that_the_docs_name_exists():
+    """Of the fleet file, as people write it; the CHANGELOG names what is gone, too."""
+    assert [
+        f"{page.relative_to(ROOT)}: {name}"
+        for page in DOCS
+        if page.name != "CHANGELOG.md"
+        for name in _unknown_fields(page.read_text(encoding="utf-8"))
+    ] == []
+
+
+@pytest.mark.parametrize(
+    ("text", "unknown"),
+    [
+        ("`notify.timing`", ["notify.timing"]),
+        ("`notify.auth`, `kubernetes.objects.board_labels`", []),
+        ("`kubernetes.objects.no_such_field`", ["kubernetes.objects.no_such_field"]),
+        ("`prometheus.yml`, `docker.io`", []),
+    ],
+)
+def test_a_field_that_does_not_exist_is_found(text, unknown):
+    """Fields of sections in sections, too; a file is not a field."""
+    assert list(_unknown_fields(text)) == unknown
 
 
 def _words_to_avoid():

@@ -56,7 +56,7 @@ def message(chat: str) -> dict[str, Any]:
             "status": "firing",
             "labels": labels,
             "annotations": {
-                "description": "inspect gets 12.4 requests/s, its limit is 8.",
+                "description": "inspect receives 12.4 requests/s; its limit is 8.",
                 "dashboard_url": "http://grafana.example.org/d/tritonobs-model",
                 "runbook_url": "http://tritonobs.example.org/runbooks/TritonQpsAboveLimit",
             },
@@ -72,7 +72,9 @@ def message(chat: str) -> dict[str, Any]:
     plan = build_plan(load_fleet(ROOT / "examples" / "fleet.yaml"), ROOT)
     composer = Composer(plan=plan, templates={}, now=lambda: _NOW)
     above = Said(
-        "inspect gets 12.4 requests/s, its limit is 8", "incident", "http://tritonobs.example.org/incidents/1"
+        "inspect receives 12.4 requests/s; its limit is 8",
+        "incident",
+        "http://tritonobs.example.org/incidents/1",
     )
     robot = Robot(chat=chat, name="oncall", webhook=SecretSource(env="WEBHOOK"))
     shares = {("", "inspect", "1"): "detector 61%, queue 22%"}

@@ -17,8 +17,8 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "models" / "preprocess" / "1"))
 
 from detector.data import draw_examples  # noqa: E402 (needs the path above)
-from detector.export import build_model  # noqa: E402
-from detector.training import train_heads, train_side_offset  # noqa: E402
+from detector.export import build_model  # noqa: E402 (its folder is on the path from here on)
+from detector.training import train_heads, train_side_offset  # noqa: E402 (its folder is on the path from here on)
 
 # Normal errors, in network pixels, of the boxes each refining pass gets: the usual case and the bad one.
 _ERRORS_PX = ((1.2, 3.5), (0.4, 1.2), (0.15, 0.45))

@@ -64,10 +64,10 @@ step "linters and test tools" pip install -e '.[dev]'
 # What only tests and checks use may be unavailable: they say what they had to do without.
 second_engine() {
   "$VENV/bin/python" -c '
-from tritonobs import programs
+from tritonobs.extensions.lab.stack.packages import SECOND_ENGINE, install, look
 
-if any(programs.look(program) is None for program in programs.SECOND_ENGINE.files):
-    programs.install([programs.SECOND_ENGINE], print)
+if any(look(program) is None for program in SECOND_ENGINE.files):
+    install([SECOND_ENGINE], print)
 '
 }
 step "VictoriaMetrics, a second rule engine" second_engine || echo "the tests run without a second rule engine" >&2

@@ -19,15 +19,18 @@ pieces() {
 
 # What a piece printed appears when it ends, whole. Code 5: none of its tests is an end-to-end test.
 piece() {
-  local printed code=0 began=$SECONDS
+  local printed code=0 began=$SECONDS cpu
   printed="$(mktemp)"
   tools/pytest_twice.sh "$BIN/pytest" -m "e2e and not container" "$1" >"$printed" 2>&1 || code=$?
+  # What the shell's children used, user and system.
+  times >"$printed.cpu"
+  cpu="$(tail -n 1 "$printed.cpu")"
   (
     flock 9
-    echo "=== $1: $((SECONDS - began)) s ==="
+    echo "=== $1: $((SECONDS - began)) s, CPU $cpu ==="
     cat "$printed"
   ) 9<"$0"
-  rm -f "$printed"
+  rm -f "$printed" "$printed.cpu"
   [ "$code" = 0 ] || [ "$code" = 5 ]
 }
 export -f piece

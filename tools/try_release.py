@@ -101,11 +101,11 @@ models: {inspect: {qps_limit: 8}}
 """
 
 
-class Skipped(Exception):  # noqa: N818 (reads as an event)
+class Skipped(Exception):
     """It cannot be tried here; the text says what is missing, and how to get it."""
 
 
-class Failed(Exception):  # noqa: N818
+class Failed(Exception):
     """An artifact is not as it must be."""
 
 
@@ -342,8 +342,8 @@ def try_image(release: Release) -> str:
     if about["Config"]["User"] in ("", "0", "root"):
         raise Failed("runs as root")
     # Where it may write, and from where it is reached, inside of the container.
-    given = ["--tmpfs", "/tmp", "--env", "TRITONOBS_LIMITS_LOG=/tmp/limits.jsonl"]  # noqa: S108
-    serve = ["serve", "/fleet/fleet.yaml", "--host", "0.0.0.0", "--without-auth"]  # noqa: S104
+    given = ["--tmpfs", "/tmp", "--env", "TRITONOBS_LIMITS_LOG=/tmp/limits.jsonl"]  # noqa: S108 (in the container)
+    serve = ["serve", "/fleet/fleet.yaml", "--host", "0.0.0.0", "--without-auth"]  # noqa: S104 (in the container)
     volume = f"{release.place / 'image'}:/fleet:ro"
     words = [docker, "run", "--detach", "--rm", "--read-only", "--publish", "127.0.0.1::9900", *given]
     started = run([*words, "--volume", volume, f"{name}:tried", *serve], release.place)

@@ -30,7 +30,7 @@ def _open_closed() -> None:
             if found != number:
                 os.dup2(found, number)
                 os.close(found)
-            setattr(sys, name, open(number, mode, encoding="utf-8", closefd=False))  # noqa: SIM115
+            setattr(sys, name, open(number, mode, encoding="utf-8", closefd=False))  # noqa: SIM115 (open as long as the process)
 
 
 def _run() -> None:

@@ -29,7 +29,7 @@ class TritonobsError(Exception):
     """Something outside the program is not as it must be; the text is fit to show to a user."""
 
 
-class SpecInvalid(TritonobsError):  # noqa: N818 (reads as an event, as in httpx: catch broad, recover narrow)
+class SpecInvalid(TritonobsError):
     """What the user wrote cannot be used."""
 
     def __init__(self, findings: Sequence[Finding]) -> None:
@@ -37,7 +37,7 @@ class SpecInvalid(TritonobsError):  # noqa: N818 (reads as an event, as in httpx
         super().__init__("\n".join(map(str, abridged(self.findings))))
 
 
-class RenderFailed(TritonobsError):  # noqa: N818
+class RenderFailed(TritonobsError):
     """An artifact could not be made, or its checker refused it."""
 
 
@@ -45,7 +45,7 @@ class ClientError(TritonobsError):
     """A server we asked did not help; the text names it without secrets."""
 
 
-class Unreachable(ClientError):  # noqa: N818
+class Unreachable(ClientError):
     """No connection."""
 
 
@@ -53,11 +53,11 @@ class ConnectionBroken(Unreachable):
     """A connection that broke before the answer was whole: what the server did is unknown."""
 
 
-class TimedOut(ClientError):  # noqa: N818
+class TimedOut(ClientError):
     """No answer in time."""
 
 
-class BadAnswer(ClientError):  # noqa: N818
+class BadAnswer(ClientError):
     """An answer that is not what the server's documentation says."""
 
 
@@ -65,15 +65,15 @@ class StackError(TritonobsError):
     """A part of the local stack is missing, did not start, or died."""
 
 
-class SecretUnusable(TritonobsError):  # noqa: N818
+class SecretUnusable(TritonobsError):
     """A secret's file or variable is missing, empty or readable by others. Never names the secret itself."""
 
 
-class SnapshotUnusable(TritonobsError):  # noqa: N818
+class SnapshotUnusable(TritonobsError):
     """A saved snapshot is missing, damaged or of another format."""
 
 
-class FileUnusable(TritonobsError):  # noqa: N818
+class FileUnusable(TritonobsError):
     """A file is missing, of a wrong kind, too large, or cannot be read or written; `reason` says which."""
 
     def __init__(self, path: Path, reason: str) -> None:

@@ -10,7 +10,7 @@ import enum
 import json
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import Any, Final, TypeAlias
 
@@ -234,16 +234,12 @@ class Source:
             node = node.children[step]
         return node.value
 
-    def finding(
-        self,
-        path: Sequence[Step],
-        message: str,
-        *,
-        hint: str = "",
-        key: bool = False,
-        severity: Severity = Severity.ERROR,
-    ) -> Finding:
-        """A finding about what stands at `path`."""
+    def finding(self, path: Sequence[Step], message: str, *, hint: str = "", key: bool = False) -> Finding:
+        """An error in what stands at `path`."""
         place = self.place(path, key=key)
         field = dotted(self.original(path))
-        return Finding(place=place, path=field, message=message, hint=hint, severity=severity)
+        return Finding(place=place, path=field, message=message, hint=hint)
+
+    def warning(self, path: Sequence[Step], message: str, *, hint: str = "", key: bool = False) -> Finding:
+        """The same about what is allowed, and looks wrong."""
+        return replace(self.finding(path, message, hint=hint, key=key), severity=Severity.WARNING)

@@ -127,15 +127,9 @@ RULE_GROUP: Final = "rule_group"
 
 # --- records, `level:metric:operations`; a subject is a model version, a model, or the fleet ---
 REQUESTS_RATE: Final = "model_version:triton_requests:rate5m"
-ERROR_RATIO: Final = "model_version:triton_requests_bad_per_requests:ratio_rate5m"
 REQUEST_MEAN: Final = "model_version:triton_request_duration_seconds:mean5m"
 QUEUE_MEAN: Final = "model_version:triton_queue_duration_seconds:mean5m"
-COMPUTE_MEAN: Final = "model_version:triton_compute_duration_seconds:mean5m"
-SUBJECT_REQUESTS_RATE: Final = "subject:triton_requests:rate5m"
 LIMIT_HELD: Final = "subject:tritonobs_qps_limit:held"
-STAGE_P50: Final = "model_version_stage:tritonobs_stage_duration_seconds:p50_5m"
-STAGE_P95: Final = "model_version_stage:tritonobs_stage_duration_seconds:p95_5m"
-STAGE_P99: Final = "model_version_stage:tritonobs_stage_duration_seconds:p99_5m"
 STAGE_MEAN: Final = "model_version_stage:tritonobs_stage_duration_seconds:mean5m"
 STAGE_SHARE: Final = "model_version_stage:tritonobs_stage_duration_seconds_per_total:ratio5m"
 KV_CACHE_OF_REPLICA: Final = "replica_model_version:tritonobs_kv_cache_used:ratio"
@@ -150,9 +144,6 @@ LIMIT_EXCEEDED: Final = "subject:tritonobs_limit_exceeded:rate"
 SLO_VALID: Final = "slo:sli_valid_requests:increase"
 SLO_BAD: Final = "slo:sli_bad_requests:increase"
 SLO_VALID_RARELY: Final = "slo:sli_valid_requests:rarely_sampled"
-BUDGET_REMAINING: Final = "slo:period_error_budget_remaining:ratio"
-
-WORKER_ALIVE: Final = "model_instance:tritonobs_worker_alive:bool"
 
 # --- alerts ---
 WATCHDOG: Final = "Watchdog"

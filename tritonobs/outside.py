@@ -87,7 +87,7 @@ def _escape(character: str) -> str:
     return f"\\u{units[:4]}\\u{units[4:]}"
 
 
-class TooMany(ValueError):  # noqa: N818 (what it is)
+class TooMany(ValueError):
     """More values than are held in memory."""
 
 

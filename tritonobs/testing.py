@@ -34,7 +34,7 @@ GAUGE: Final = "GAUGE"
 HISTOGRAM: Final = "HISTOGRAM"
 
 
-class TritonModelException(Exception):  # noqa: N818 (Triton's own name)
+class TritonModelException(Exception):
     """What Triton raises when it refuses a call."""
 
 

@@ -194,7 +194,7 @@ class Fleet(Requests):
         for number, replica in enumerate(self.replicas):
             time = since + 0.5 + number * 1.7
             while time < until:
-                self.at(time, lambda replica=replica: self._scrape(replica))  # type: ignore[misc]
+                self.at(time, lambda replica=replica: self._scrape(replica))  # type: ignore[misc] # a lambda's default has no type
                 time += SCRAPE_SECONDS
 
     def _scrape(self, replica: Replica) -> None:

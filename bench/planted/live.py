@@ -170,7 +170,7 @@ def _reloaded(rig: Rig, model: str) -> Iterator[None]:
 
 @contextmanager
 def _sent(rig: Rig, streams: tuple[object, ...]) -> Iterator[None]:
-    rig.traffic.switch(streams)  # type: ignore[arg-type]
+    rig.traffic.switch(streams)  # type: ignore[arg-type] # streams of several kinds
     yield
 
 

@@ -84,8 +84,8 @@ class Planted(Shop):
         fleet = self.scene.fleet()
         # What is before it is in negative seconds: scenes say when things happen in seconds of their own.
         fleet.now = -CALM_SECONDS
-        fleet._queue = [(at - CALM_SECONDS, number, act) for at, number, act in fleet._queue]  # noqa: SLF001
-        heapq.heapify(fleet._queue)  # noqa: SLF001
+        fleet._queue = [(at - CALM_SECONDS, number, act) for at, number, act in fleet._queue]  # noqa: SLF001 (a plant reaches into the simulated fleet)
+        heapq.heapify(fleet._queue)  # noqa: SLF001 (a plant reaches into the simulated fleet)
         fleet.scrape_all(self.seconds - CALM_SECONDS, since=-CALM_SECONDS)
         breathing(fleet, _BREATH, self.seconds - CALM_SECONDS, since=-CALM_SECONDS)
         kept = {name: copy(model) for name, model in fleet.models.items()}

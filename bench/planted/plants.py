@@ -35,7 +35,7 @@ def every(
 
         def undo() -> None:
             for each in fleet.replicas:
-                each.states[fleet._id(fleet.models[model])] = State()  # noqa: SLF001
+                each.states[fleet._id(fleet.models[model])] = State()  # noqa: SLF001 (a plant reaches into the simulated fleet)
 
         later(fleet, undo, until)
 
@@ -107,7 +107,7 @@ def revived(fleet: Fleet, model: str, at: float) -> None:
 
     def act() -> None:
         first = fleet.replicas[0]
-        kept = {k: v for k, v in first.workers.items() if k[0] != fleet._id(fleet.models[model])}  # noqa: SLF001
+        kept = {k: v for k, v in first.workers.items() if k[0] != fleet._id(fleet.models[model])}  # noqa: SLF001 (a plant reaches into the simulated fleet)
         first.workers = kept
         fleet.load(first, fleet.models[model])
 

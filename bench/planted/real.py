@@ -73,7 +73,7 @@ def signalled(rig: Rig, model: str, number: int) -> Iterator[None]:
 
 @contextmanager
 def _sent(rig: Rig, *streams: object) -> Iterator[None]:
-    rig.traffic.switch(streams)  # type: ignore[arg-type]
+    rig.traffic.switch(streams)  # type: ignore[arg-type] # streams of several kinds
     yield
 
 
@@ -230,7 +230,7 @@ def keep(rig: Rig, name: str, cause: Callable[[Rig], object], kept: Path) -> Non
     settle(rig)
     time.sleep(CALM_SECONDS)
     began = time.time()
-    with cause(rig):  # type: ignore[attr-defined]
+    with cause(rig):  # type: ignore[attr-defined] # a context manager by its name
         loaded = time.time()
         time.sleep(max(0.0, FAULT_SECONDS - (loaded - began)))
         now = time.time()

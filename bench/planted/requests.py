@@ -38,7 +38,7 @@ class Requests:
 
     def _resume(self, process: Process, sent: list[object]) -> None:
         try:
-            asked = process.send(sent[0])  # type: ignore[arg-type]
+            asked = process.send(sent[0])  # type: ignore[arg-type] # a generator of unknown values
         except StopIteration:
             return
         if isinstance(asked, Instances):

@@ -204,7 +204,6 @@ def target(address: str, *, answers: bool, error: str) -> Target:
         url=f"http://{address}/metrics",
         health="up" if answers else "down",
         last_error="" if answers else error,
-        last_scrape="",
         interval=f"{SCRAPE_SECONDS:g}s",
         labels={"job": "triton", "instance": address},
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-import triton_python_backend_utils as pb_utils  # type: ignore[import-not-found]
+import triton_python_backend_utils as pb_utils  # type: ignore[import-not-found] # Triton's own, only there
 
 
 class TritonPythonModel:

@@ -1,5 +1,5 @@
 // Windows and intervals. Set the first four; the others are computed from them here, and a value that contradicts them is an
-// error. plan/rules.py and plan/objectives.py compute the same for queries from Python (a test compares).
+// error. Python reads them from here.
 local duration = import '../lib/duration.libsonnet';
 // Scrapes in a short window. `rate` needs two samples, and four leave enough when a scrape is lost.
 local scrapes = 4;

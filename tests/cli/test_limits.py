@@ -43,7 +43,7 @@ REFUSED = [
     pytest.param(
         ["0", "--model", "inspect"],
         2,
-        'found "0"; allowed is a number from 0.001 to 1000000 (requests a second), or unlimited',
+        'found "0"; allowed is a number from 0.001 to 1000000 (requests per second), or unlimited',
         id="zero",
     ),
     pytest.param(["--model", "inspect", "--", "-5"], 2, 'found "-5"; allowed is', id="a negative number"),
@@ -64,7 +64,7 @@ REFUSED = [
     pytest.param(
         ["0", "--model", "inspect", "--tokens", "in"],
         2,
-        'found "0"; allowed is a number from 0.001 to 1000000000 (tokens a second), or unlimited',
+        'found "0"; allowed is a number from 0.001 to 1000000000 (tokens per second), or unlimited',
         id="no tokens at all",
     ),
     pytest.param(

@@ -90,7 +90,7 @@ def test_top_of_a_page_nobody_serves_says_so(run: Run, nobody: str) -> None:
     done = run("top", "--once", "--interval", "1s", "--metrics", f"{nobody}/metrics")
 
     assert done.returncode == 3
-    assert "not seen: " in done.stdout
+    assert "unavailable data: " in done.stdout
     assert "connection refused" in done.stdout
 
 

@@ -102,8 +102,8 @@ def test_build_names_rules_of_an_earlier_build(run: Run, fleet_file: Path) -> No
     assert "earlier build" not in first.stderr
     assert [line for line in second.stderr.splitlines() if "earlier build" in line] == [
         (
-            "out/prometheus/rules/objectives.rules.yml is of an earlier build and not of this one: "
-            "remove it, and where it was copied"
+            "out/prometheus/rules/objectives.rules.yml is left over from an earlier build: "
+            "delete it here and wherever you copied it"
         )
     ]
     assert (second.returncode, "objectives" in second.stdout) == (0, False)
@@ -139,7 +139,7 @@ def test_validate_tells_fields_and_meaning_in_one_run(run: Run, fleet_file: Path
         ),
         (
             'fleet.yaml:12:16: models.inspect.qps_limit: found "eight"; '
-            "allowed is a number from 0.001 to 1000000 (requests a second), or unlimited"
+            "allowed is a number from 0.001 to 1000000 (requests per second), or unlimited"
         ),
     ]
     assert done.stderr == "fleet.yaml: 2 findings\n"

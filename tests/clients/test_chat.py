@@ -12,7 +12,7 @@ import pytest
 from support.dingtalk import markdown, reply
 from tritonobs.chats.chat import Message, People, Reply, Verdict
 from tritonobs.chats.dingtalk import CHAT
-from tritonobs.clients.chat import ChatClient, Relay
+from tritonobs.clients.chat import ChatClient
 from tritonobs.clients.secrets import Secret
 from tritonobs.errors import BadAnswer, ClientError, ConnectionBroken, SecretUnusable, TimedOut, Unreachable
 from tritonobs.extensions.lab.robot import Fault, RobotDouble
@@ -158,7 +158,7 @@ def test_refused_signature_says_when_the_clock_is_off(
 def test_body_is_passed_on(wire) -> None:
     """A 2xx is success."""
     wire.says("/T000/B000/very-secret", "ok")
-    Relay().post(Secret(f"{wire.url}/T000/B000/very-secret"), b"{}")
+    ChatClient().pass_on(Secret(f"{wire.url}/T000/B000/very-secret"), b"{}")
     assert [(method, path) for method, path, _ in wire.asked] == [("POST", "/T000/B000/very-secret")]
 
 
@@ -166,7 +166,7 @@ def test_refusal_is_an_error(wire) -> None:
     """Anything but 2xx is told, with the host alone."""
     wire.says("/very-secret", "go away", status=403)
     with pytest.raises(BadAnswer, match="answered 403") as caught:
-        Relay().post(Secret(f"{wire.url}/very-secret"), b"{}")
+        ChatClient().pass_on(Secret(f"{wire.url}/very-secret"), b"{}")
     assert "very-secret" not in str(caught.value)
 
 
@@ -182,5 +182,5 @@ def test_refusal_is_an_error(wire) -> None:
 def test_errors_tell_no_address(address: str, error: type[Exception]) -> None:
     """The path of a webhook is its secret."""
     with pytest.raises((error, SecretUnusable)) as caught:
-        Relay().post(Secret(address), b"{}")
+        ChatClient().pass_on(Secret(address), b"{}")
     assert "very-secret" not in str(caught.value)

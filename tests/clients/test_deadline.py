@@ -12,7 +12,7 @@ from support.evil import Evil, EvilServer
 from tritonobs.chats.dingtalk import CHAT
 from tritonobs.clients import kubernetes, kubernetes_api, transport
 from tritonobs.clients.alertmanager import AlertmanagerClient
-from tritonobs.clients.chat import ChatClient, Relay
+from tritonobs.clients.chat import ChatClient
 from tritonobs.clients.exposition import ServeClient, read_page
 from tritonobs.clients.kubernetes import KubernetesClient
 from tritonobs.clients.kubernetes_api import KubernetesApi
@@ -45,7 +45,7 @@ CLIENTS = {
     "DingTalk": lambda url, _: ChatClient(timeout_seconds=PATIENCE_SECONDS).send(
         CHAT, Secret(f"{url}/robot/send?access_token=t"), None, markdown(title="t", text="t")
     ),
-    "a relayed webhook": lambda url, _: Relay(timeout_seconds=PATIENCE_SECONDS).post(
+    "a relayed webhook": lambda url, _: ChatClient(timeout_seconds=PATIENCE_SECONDS).pass_on(
         Secret(f"{url}/x"), b"{}"
     ),
     "Kubernetes": lambda url, folder: _kubernetes(url, folder).list(),

@@ -98,7 +98,7 @@ def test_an_empty_page_is_a_bad_answer(wire: Wire) -> None:
     """Triton answers 200 and nothing on a wrong path: that is no healthy, idle server."""
     wire.says("/metric", "")
 
-    with pytest.raises(BadAnswer, match="empty page"):
+    with pytest.raises(BadAnswer, match="empty response"):
         read_page(f"{wire.url}/metric")
 
 

@@ -9,6 +9,7 @@ import pytest
 
 from tritonobs.clients.secrets import Secret, read_secret
 from tritonobs.errors import SecretUnusable
+from tritonobs.plan.notify import SecretSource
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -25,7 +26,7 @@ def _file(folder: Path, text: bytes, mode: int = 0o600) -> Path:
 def test_file_of_owner_or_group_is_read(tmp_path: Path, mode: int) -> None:
     """A file that not every user can read is read, without the newline at its end."""
     file = _file(tmp_path, b"SECx\n", mode)
-    assert read_secret(file=file, env="", owner="x").reveal() == "SECx"
+    assert read_secret(SecretSource(file=file), owner="x").reveal() == "SECx"
 
 
 @pytest.mark.parametrize("mode", [0o644, 0o604, 0o666, 0o444], ids=oct)
@@ -35,7 +36,7 @@ def test_file_everybody_can_read_is_refused(tmp_path: Path, mode: int) -> None:
     with pytest.raises(
         SecretUnusable, match=f"robot a: every user can read {file}; run: chmod o-rwx"
     ) as caught:
-        read_secret(file=file, env="", owner="robot a")
+        read_secret(SecretSource(file=file), owner="robot a")
     assert "SECx" not in str(caught.value)
 
 
@@ -51,20 +52,20 @@ def test_file_everybody_can_read_is_refused(tmp_path: Path, mode: int) -> None:
 def test_unusable_file_is_refused(tmp_path: Path, text: bytes, words: str) -> None:
     """A secret is one line of text."""
     with pytest.raises(SecretUnusable, match=words):
-        read_secret(file=_file(tmp_path, text), env="", owner="x")
+        read_secret(SecretSource(file=_file(tmp_path, text)), owner="x")
 
 
 def test_missing_file_and_variable_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Neither is an empty secret."""
     with pytest.raises(SecretUnusable, match="No such file"):
-        read_secret(file=tmp_path / "none", env="", owner="x")
+        read_secret(SecretSource(file=tmp_path / "none"), owner="x")
     with pytest.raises(SecretUnusable, match="is not a file"):
-        read_secret(file=tmp_path, env="", owner="x")
+        read_secret(SecretSource(file=tmp_path), owner="x")
     monkeypatch.delenv("TOKEN_X", raising=False)
     with pytest.raises(SecretUnusable, match="variable TOKEN_X is not set"):
-        read_secret(file=None, env="TOKEN_X", owner="x")
+        read_secret(SecretSource(env="TOKEN_X"), owner="x")
     monkeypatch.setenv("TOKEN_X", " SECy ")
-    assert read_secret(file=None, env="TOKEN_X", owner="x").reveal() == "SECy"
+    assert read_secret(SecretSource(env="TOKEN_X"), owner="x").reveal() == "SECy"
 
 
 def test_secret_is_never_shown() -> None:

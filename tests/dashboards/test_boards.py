@@ -243,7 +243,7 @@ def test_grafanalib_reads_the_boards_too(name, tmp_path):
 def test_lines_stand_where_alerts_begin():
     """The thresholds drawn on boards are those of the rules, also those that a fleet file sets."""
     usual, chosen = (
-        load_boards({"thresholds": mixin_knobs(knobs)})["model"] for knobs in ({}, {"busyRatio": 0.77})
+        load_boards({"mixin": mixin_knobs(knobs)})["model"] for knobs in ({}, {"busyRatio": 0.77})
     )
 
     def drawn(board):

@@ -53,14 +53,16 @@ def views(alert, reader) -> Callable[..., list[AlertView]]:
 
 def test_one_alert_reads_like_this(views) -> None:
     """The whole text, as the group sees it."""
-    (page,) = compose([replace(views(1)[0], evidence="Time goes to: detector 78%", links=())], EN, MOST_BYTES)
+    (page,) = compose(
+        [replace(views(1)[0], evidence="Latency breakdown: detector 78%", links=())], EN, MOST_BYTES
+    )
     assert page.message.title == "🔴 1 firing · shop TritonQpsAboveLimit m0 version 1"
     assert page.message.text == (
         "#### 🔴 1 firing · shop\n\n"
         "**🔴 TritonQpsAboveLimit** m0 version 1  \n"
         "m0 gets 12 requests/s, the limit is 8.  \n"
         "critical · since 12:00:00 UTC (5m)\n\n"
-        "> Time goes to: detector 78%"
+        "> Latency breakdown: detector 78%"
     )
 
 

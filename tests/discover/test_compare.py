@@ -46,7 +46,7 @@ def _found(
     file.write_text(FLEET % stage)
     plan = build_plan(load_fleet(file), folder)
     prometheus = _Prometheus(loaded, reported)
-    return [str(finding) for finding in unknown_names(plan, prometheus, "fleet.yaml")]  # type: ignore[arg-type]
+    return [str(finding) for finding in unknown_names(plan, prometheus, "fleet.yaml")]  # type: ignore[arg-type] # a double of the client
 
 
 def test_a_prometheus_that_knows_no_model_is_one_finding(tmp_path: Path) -> None:

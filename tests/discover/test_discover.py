@@ -143,7 +143,7 @@ def test_traffic_of_the_moment_is_told(url: str, monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(_Handler, "answer", staticmethod(answer))
     text = draft((_look(url, "/metrics"),))
 
-    assert "# 45 requests, 100 ms each, 50 a second just now" in text
+    assert "# 45 requests, 100 ms each, 50/s just now" in text
 
 
 def test_a_guessed_page_of_another_server_is_not_believed(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -153,8 +153,8 @@ def test_a_guessed_page_of_another_server_is_not_believed(url: str, monkeypatch:
     guessed = discover(TritonClient(url), watch_seconds=0.0)
 
     told = (
-        f"{wanted} counts other requests than {url}: another server's, or a model was loaded again in place; "
-        "say which page is this server's (--metrics)"
+        f"{wanted} counts other requests than {url}: another server's, or a model was reloaded in place; "
+        "name this server's metrics endpoint (--metrics)"
     )
     assert guessed.remarks[0] == told
     assert not any("reports no stages" in remark for model in guessed.models for remark in model.remarks)
@@ -169,7 +169,7 @@ def test_what_cannot_be_seen_is_said(url: str) -> None:
 
     assert any("models that it calls cannot be seen" in remark for remark in detector.remarks)
     assert any("reports no stages" in remark for remark in detector.remarks)
-    assert "no metrics page" in blind.remarks[0]
+    assert "no metrics endpoint" in blind.remarks[0]
     assert blind.models[0].versions[0].requests == 10
 
 

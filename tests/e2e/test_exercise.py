@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(900)]
 
 PAGE = (Path(__file__).parents[2] / "docs" / "on-call.md").read_text(encoding="utf-8")
-EXERCISE = PAGE.split("## An exercise")[1].split("### Other ports")[0]
+EXERCISE = PAGE.split("## A 15-minute exercise")[1].split("### Other ports")[0]
 AS_PRINTED = os.environ.get("TRITONOBS_EXERCISE") == "printed"
 FASTER = 1 if AS_PRINTED else 4
 TIMES = {"--duration", "--since", "--window"}
@@ -111,7 +111,7 @@ def _usual(folder: Path) -> Iterator[subprocess.Popen[bytes]]:
 
 def _causes(done: subprocess.CompletedProcess[str]) -> list[str]:
     """The checks that are named as causes, but for what a busy machine adds."""
-    named = re.findall(r"^  (\w+), \d+% sure", done.stdout, re.MULTILINE)
+    named = re.findall(r"^  (\w+), confidence \d+%", done.stdout, re.MULTILINE)
     return [check for check in named if check not in OF_THE_MACHINE]
 
 

@@ -57,7 +57,7 @@ def test_overflow_reaches_the_robot_and_its_end_does_too(stack, monkeypatch):
     assert [moment.seconds for moment in moments] == sorted(moment.seconds for moment in moments)
     assert "**🔴 TritonQpsAboveLimit** inspect" in message.text
     assert "its limit is 8" in message.text
-    assert "> Time goes to: " in message.text
+    assert "> Latency breakdown: " in message.text
     assert {row.name for row in table.rows} >= {"preprocess", "detector", "nms"}
     assert "🔴" not in resolved.text
     page = requests.get(f"{stack.address('serve')}/incidents/{incident['id']}", timeout=10)
@@ -68,7 +68,7 @@ def test_overflow_reaches_the_robot_and_its_end_does_too(stack, monkeypatch):
         ["inspect"],
         "qps_limit",
     )
-    assert "**It is over after " in resolved.text
+    assert "**Resolved after " in resolved.text
     assert f"/incidents/{incident['id']})" in resolved.text
 
 

@@ -152,7 +152,7 @@ def test_on_and_off_are_said_and_done(rig: TracedRig) -> None:
         )
         asked.result()
     assert (refused.returncode, refused.stdout) == (3, "")
-    assert re.match(r"a: 1 in 1 requests would be [\d,]+ traces a second; more than 20 ", refused.stderr)
+    assert re.match(r"a: 1 in 1 requests would be [\d,]+ traces/s; more than 20 ", refused.stderr)
     subprocess.run([*command, "off", str(rig.fleet)], capture_output=True, check=True)
     assert not any(rig.api.trace_setting(model).on for model in ("", "slow", "quick"))
 

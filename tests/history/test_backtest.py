@@ -159,6 +159,16 @@ def test_alerts_at_the_same_time_are_counted_once() -> None:
     assert both.firing_seconds == 60
 
 
+@pytest.mark.parametrize(("days", "factors"), [(30, [14.4, 6, 3, 1]), (7, [3.36, 1.4, 1, 1])])
+def test_an_objective_is_judged_at_the_rates_of_the_rules(days: int, factors: list[float]) -> None:
+    """By budget share, period and window, and never while the SLO is met."""
+    tiers = burns.burn_tiers(mixin_knobs({"sloPeriod": f"{days}d"}))
+
+    assert [tier.factor for tier in tiers] == factors
+    assert [tier.long_seconds for tier in tiers] == [3600, 6 * 3600, 86_400, 3 * 86_400]
+    assert [tier.age_seconds for tier in tiers] == [0, 0, 12 * 3600, 86_400]
+
+
 def test_bad_requests_are_looked_for_as_long_as_the_rules_do() -> None:
     """A burn to which nothing bad has come for this long is over."""
     knobs = mixin_knobs({})

@@ -140,11 +140,11 @@ def test_without_an_slo_nothing_is_asked_and_nothing_is_claimed(over):
     ("robot", "text"),
     [
         pytest.param(
-            "oncall", "It is over after 5m, 143 requests failed, 20 were later than promised", id="en"
+            "oncall", "Resolved after 5m, 143 requests failed, 20 exceeded their latency threshold", id="en"
         ),
         pytest.param(
             "china",
-            "已结束，历时 5m，143 个请求失败，20 个超过承诺时间",  # noqa: RUF001 (Chinese punctuation)
+            "已结束，历时 5m，143 个请求失败，20 个超过延迟阈值",  # noqa: RUF001 (Chinese punctuation)
             id="zh",
         ),
     ],
@@ -163,9 +163,7 @@ def test_the_last_message_says_it(over, robot, text):
     assert text.startswith(short.text)
 
 
-@pytest.mark.parametrize(
-    ("robot", "text"), [("oncall", "20 requests were later"), ("china", "20 个请求超过")]
-)
+@pytest.mark.parametrize(("robot", "text"), [("oncall", "20 requests exceeded"), ("china", "20 个请求超过")])
 def test_late_ones_alone_are_called_requests(over, robot, text):
     """Nothing before them says what was late."""
     plan, incident, fleet = over("detector")
@@ -192,7 +190,9 @@ def test_the_share_of_the_budget_is_of_the_whole_period(over):
         ("fast", None),
     ]
     (line,) = said([incident], {incident.id: made}, plan, plan.notify.robots[0])
-    assert line.text.endswith("20 were later than promised, 14% of the error budget of detector availability")
+    assert line.text.endswith(
+        "20 exceeded their latency threshold, 14% of the error budget of detector availability"
+    )
 
 
 def test_what_was_done_meanwhile_is_said(over):

@@ -67,7 +67,7 @@ def test_one_is_shown_with_cause_timeline_and_what_was_read(kept):
     }
 
     assert "in*spect gets too much" in shown["text"]
-    assert f"> tritonobs triage --load {folder / ident}.first.json  (what was read: first)" in shown["text"]
+    assert f"> tritonobs triage --load {folder / ident}.first.json  (readings: first)" in shown["text"]
     assert json.loads(shown["json"])["readings"] == {"first": f"{folder / ident}.first.json"}
     assert "<h1 " in shown["html"]
     assert "**in\\*spect gets too much**" in shown["markdown"]
@@ -105,7 +105,7 @@ def test_the_post_mortem_as_html_has_panels_of_the_boards(kept, fleet, monkeypat
     assert asked == [
         (
             "http://127.0.0.1:2",
-            ("model", "Requests a second and their limit"),
+            ("model", "Requests/s and limit"),
             ("in*spect",),
             "Asia/Shanghai",
         )

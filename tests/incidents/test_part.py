@@ -98,7 +98,7 @@ def test_a_slow_look_delays_no_message_and_is_in_the_next(begin, monkeypatch):
     ("seconds", "begins"),
     [
         pytest.param(0.0, "replica triton-1 is gone", id="in time"),
-        pytest.param(2.0, "It belongs to an incident that goes on since 04:26:40 CST", id="too late"),
+        pytest.param(2.0, "Part of the incident ongoing since 04:26:40 CST", id="too late"),
     ],
 )
 def test_a_cause_from_before_an_alert_does_not_explain_it(begin, monkeypatch, seconds, begins):
@@ -128,8 +128,8 @@ def test_a_cause_from_before_an_alert_does_not_explain_it(begin, monkeypatch, se
 @pytest.mark.parametrize(
     ("apart", "begins"),
     [
-        pytest.param(60.0, "Another cause than before: a worker died", id="just before"),
-        pytest.param(0.0, "It belongs to an incident that goes on", id="long before"),
+        pytest.param(60.0, "Probable cause changed: a worker died", id="just before"),
+        pytest.param(0.0, "Part of the incident ongoing", id="long before"),
     ],
 )
 def test_a_young_incident_is_looked_at_again_and_the_next_alert_says_what_was_found(
@@ -266,7 +266,7 @@ def test_a_chat_reads_a_cause_once(begin):
 
     assert refused == first
     assert first.startswith("inspect gets")
-    assert second.startswith("It belongs to an incident that goes on since")
+    assert second.startswith("Part of the incident ongoing since")
 
 
 @pytest.mark.parametrize("error", [RuntimeError("a slip"), OSError("no route")])
@@ -312,14 +312,14 @@ def test_the_end_says_how_long_it_was(begin):
 
     (line,) = begin(Judged(cause()), test)
 
-    assert line.text.startswith("It is over after 1m")
+    assert line.text.startswith("Resolved after 1m")
     assert line.word == "incident"
 
 
 @pytest.mark.parametrize(
     ("seconds", "says"),
     [
-        pytest.param(0.4, ["Its cause: inspect gets 12 requests/s, the limit is 8"], id="found too late"),
+        pytest.param(0.4, ["Cause: inspect gets 12 requests/s, the limit is 8"], id="found too late"),
         pytest.param(0.0, [], id="said at the beginning"),
     ],
 )
@@ -334,7 +334,7 @@ def test_the_end_says_the_cause_that_no_message_said(begin, monkeypatch, seconds
 
     _, lines, _ = begin(Judged(cause(), seconds=seconds), test)
 
-    assert lines[0].startswith("It is over after")
+    assert lines[0].startswith("Resolved after")
     assert lines[1:] == says
 
 

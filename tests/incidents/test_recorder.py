@@ -211,7 +211,7 @@ def test_what_goes_on_is_never_removed(entry, folder) -> None:
     recorder.save(going_on.id, Moment.WORST, _reading(filler=40_000), EPOCH + 2000)
     assert [one.id for one in recorder.entries()[0]] == [going_on.id]
 
-    with pytest.raises(FileUnusable, match="has no room for a reading: incidents that go on take"):
+    with pytest.raises(FileUnusable, match="has no room for a reading: ongoing incidents take"):
         recorder.save(going_on.id, Moment.END, _reading(filler=40_000), EPOCH + 2000)
 
     assert set(recorder.load(going_on.id).readings) == {Moment.FIRST, Moment.WORST}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 from dataclasses import replace
 
@@ -9,7 +10,7 @@ import pytest
 
 from tritonobs.extensions.lab.drill.drill import Moment
 from tritonobs.extensions.lab.load.schedule import ErrorCount, ImageCount, LoadResult, percentiles
-from tritonobs.extensions.lab.report import drill_timeline, load_tables
+from tritonobs.extensions.lab.report import drill_timeline, load_tables, progress_bar
 from tritonobs.report.console import table_text
 from tritonobs.report.formats import json_text
 
@@ -58,7 +59,7 @@ def test_a_run_without_answers_has_no_latency() -> None:
     """Dashes, not zeros."""
     silent = replace(RESULT, latency_from_schedule=None, latency_from_send=None)
 
-    assert ["sending", *"------"] in [
+    assert ["actual", "send", "time", *"------"] in [
         line.split() for line in table_text(load_tables(silent)[1]).splitlines()
     ]
 
@@ -86,3 +87,14 @@ def test_a_long_moment_is_wrapped_under_its_beginning(
         "slow-nms         +  25.0 s  triage: suppress of nms takes\n"
         "                            603 ms, was 2 ms\n"
     )
+
+
+def test_progress_without_a_terminal_is_silent_for_short_work() -> None:
+    """A log file gets a line now and then, not two hundred bars."""
+    log = io.StringIO()
+
+    with progress_bar("load", file=log) as show:
+        for step in range(100):
+            show(step / 100, "words")
+
+    assert log.getvalue() == ""

@@ -208,7 +208,7 @@ def test_the_daemons_limits_follow_annotations_and_pipelines_with_them(cluster, 
     assert values == {"tritonobs_limit_source_up": 1, "tritonobs_limit_annotations_refused": 0}
 
 
-ALLOWED = "allowed is a number from 0.001 to 1000000 (requests a second), or unlimited"
+ALLOWED = "allowed is a number from 0.001 to 1000000 (requests per second), or unlimited"
 CUSTOM = "{kind: ModelDeployment, api: example.com/v1, plural: modeldeployments}"
 
 

@@ -1,6 +1,7 @@
 """Jsonnet is evaluated, within bounds, and a finding stands where it is written as far as that is certain."""
 
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -212,8 +213,6 @@ def test_nothing_outside_the_given_paths_is_read(how):
 
 def test_a_pipe_is_not_imported():
     """Which would wait for ever."""
-    import os  # noqa: PLC0415
-
     os.mkfifo("pipe.libsonnet")
     _write(a_jsonnet="import 'pipe.libsonnet'")
 

@@ -108,8 +108,8 @@ def test_what_a_mended_expression_gives_is_told(prometheus):
 
     told = {one.id: one.finding.message for one in linter.result(Live(prometheus)).problems}
 
-    assert told["unknown-series"].endswith("; here it gives nothing, and 5 series when mended")
-    assert re.search("; here it gives [0-9.e-]+, and [0-9.e-]+ when mended$", told["guarded-denominator"])
+    assert told["unknown-series"].endswith("; here it gives nothing, and 5 series when fixed")
+    assert re.search("; here it gives [0-9.e-]+, and [0-9.e-]+ when fixed$", told["guarded-denominator"])
 
 
 class Answers:
@@ -261,7 +261,7 @@ def test_what_a_mended_expression_gave_is_of_the_last_hour(live):
 
     told = {one.id: one.finding.message for one in linter.result(live).problems}
 
-    assert told["guarded-denominator"].endswith("; in the last hour it gives 500, and 1000 when mended")
+    assert told["guarded-denominator"].endswith("; in the last hour it gives 500, and 1000 when fixed")
 
 
 def test_the_command_asks_and_says_what_it_did_not_ask(past, tmp_path, monkeypatch):

@@ -54,11 +54,11 @@ def test_triage_names_cause_advice_and_the_next_call(ask):
     assert (answer["form"], answer["note"]) == ("triage/1", NOTE)
     assert answer["data"]["status"] == "wrong"
     assert answer["data"]["causes"][0]["next_steps"]
-    assert answer["text"].startswith("WRONG: ")
+    assert answer["text"].startswith("UNHEALTHY: ")
     assert answer["next"][0] == {
         "tool": "runbook",
         "arguments": {"name": answer["data"]["causes"][0]["check"]},
-        "why": "how to mend it",
+        "why": "how to fix it",
     }
     assert datetime.fromisoformat(answer["read_at"]).tzinfo
 

@@ -119,7 +119,7 @@ def test_a_call_that_is_cancelled_ends_its_command(fleet_file, mode):
                 call.cancel()
                 await asyncio.wait([call])
                 deadline = time.monotonic() + 10
-                while program.children() and time.monotonic() < deadline:  # noqa: ASYNC110
+                while program.children() and time.monotonic() < deadline:  # noqa: ASYNC110 (a process has no event)
                     await asyncio.sleep(0.05)
                 left = program.children()
                 return left, Answered(await agent.call_tool("limits", {}))
@@ -187,7 +187,7 @@ def test_odd_requests_are_refused(served):
 
 def test_other_machines_need_credentials(fleet_file):
     """An address that is not loopback is refused without notify.auth."""
-    words = ["mcp", str(fleet_file), "--transport", "http", "--host", "0.0.0.0", "--port", "0"]  # noqa: S104
+    words = ["mcp", str(fleet_file), "--transport", "http", "--host", "0.0.0.0", "--port", "0"]  # noqa: S104 (what must be refused without a token)
     done = subprocess.run(
         [sys.executable, "-m", "tritonobs", *words], capture_output=True, text=True, check=False, timeout=60
     )

@@ -20,10 +20,10 @@ sys.path.append(str(LLM / "1"))
 def _chain():
     """Image bytes to boxes in the original image, through the three models' own functions."""
     from boxes import Settings, keep_confident, suppress, to_original  # noqa: PLC0415 (the path is set above)
-    from decode import decode  # noqa: PLC0415
-    from letterbox import letterbox, normalise  # noqa: PLC0415
-    from network import Network  # noqa: PLC0415
-    from settings import Settings as Decoding  # noqa: PLC0415
+    from decode import decode  # noqa: PLC0415 (the model's folder is on the path from here on)
+    from letterbox import letterbox, normalise  # noqa: PLC0415 (the model's folder is on the path from here on)
+    from network import Network  # noqa: PLC0415 (the model's folder is on the path from here on)
+    from settings import Settings as Decoding  # noqa: PLC0415 (the model's folder is on the path from here on)
 
     network = Network(MODELS / "detector" / "1" / "model.onnx", threads=1)
 

@@ -229,7 +229,7 @@ def test_thousands_of_schedules_stay_quick_to_resolve(plan_of: Callable[[str], P
 MODELS = (Model(name="inspect", versions=("1", "2")), Model(name="nms", versions=()))
 QPS = "tritonobs.dev/max-qps"
 RIVAL = "has a limit for the same model; the lower one is in force"
-ALLOWED = "allowed is a number from 0.001 to 1000000 (requests a second), or unlimited"
+ALLOWED = "allowed is a number from 0.001 to 1000000 (requests per second), or unlimited"
 
 
 def _deployment(name: str = "inspect", namespace: str = "shop", **annotations: str) -> AnnotatedObject:

@@ -104,7 +104,7 @@ def test_the_site_has_the_address() -> None:
 )
 def test_the_metadata_has_what_the_setting_says() -> None:
     """`urls` and `readme` are the hook's; a second source would contradict it."""
-    import tomllib  # noqa: PLC0415
+    import tomllib  # noqa: PLC0415 (newer than Python 3.10)
 
     described = tomllib.loads((ROOT / "pyproject.toml").read_text())
     assert {"readme", "urls"} <= set(described["project"]["dynamic"])

@@ -2,12 +2,14 @@
 
 import json
 import re
+from decimal import Decimal
 
 import pytest
 
 from tritonobs import assets
 from tritonobs.errors import RenderFailed
-from tritonobs.render.rules import evaluate_mixin, mixin_knobs
+from tritonobs.plan.rules import SCRAPES_PER_WINDOW
+from tritonobs.render.rules import clock_knobs, evaluate_mixin, mixin_knobs
 from tritonobs.units import parse_duration
 
 BOARDS = assets.folder("dashboards") / "generated"
@@ -42,7 +44,8 @@ def test_more_than_twenty_rules_in_a_group_cannot_happen():
         ),
         ({"shortWindow": "3m", "mediumWindow": "2m"}, "mediumWindow is 2m, shorter than shortWindow"),
         ({"sloPeriod": "4w"}, "sloPeriod is 4w; write days, like 30d"),
-        ({"sloPeriod": "3d"}, "sloPeriod is 3d; allowed are whole days from 7d to 90d"),
+        ({"sloPeriod": "6d"}, "sloPeriod is 6d; allowed are whole days from 7d to 90d"),
+        ({"sloPeriod": "91d"}, "sloPeriod is 91d; allowed are whole days from 7d to 90d"),
         ({"shortWindow": "soon"}, 'found "soon"; allowed is a duration like 250ms, 30s'),
         ({"evaluationInterval": 15}, "found 15; allowed is a duration like"),
         ({"speed": 0.5}, "speed is 0.5; allowed is a number from 1"),
@@ -67,6 +70,23 @@ def test_one_knob_moves_all_that_follows_from_it():
     assert (written["shortSeconds"], written["mediumWindow"]) == (120, "2m")
     assert (slow["shortWindow"], slow["evaluationInterval"]) == ("2m", "30s")
     assert (slow["serverDownFor"], slow["sloInterval"], slow["gapHeldWindow"]) == ("1m30s", "30s", "1h30s")
+
+
+@pytest.mark.parametrize(
+    ("scrape", "short", "medium"),
+    [
+        pytest.param("1", "10s", "1m", id="no window is shorter than ten seconds"),
+        pytest.param("5", "20s", "1m", id="five seconds give twenty"),
+        pytest.param("15", "1m", "1m", id="fifteen seconds give a minute, the medium window too"),
+        pytest.param("60", "4m", "4m", id="a minute gives four, still below the base window"),
+    ],
+)
+def test_windows_hold_enough_scrapes(scrape, short, medium):
+    """The short window holds four scrapes, the medium one is at least a minute."""
+    knobs = mixin_knobs(clock_knobs(Decimal(scrape), Decimal(scrape)))
+
+    assert (knobs["shortWindow"], knobs["mediumWindow"]) == (short, medium)
+    assert knobs["shortSeconds"] >= SCRAPES_PER_WINDOW * int(scrape)
 
 
 WINDOW = re.compile(r"(?<=\[)[0-9a-z]+(?=[\]:])|(?<=\boffset )[0-9a-z]+")

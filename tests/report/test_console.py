@@ -13,7 +13,6 @@ from tritonobs.report.console import (
     plain,
     print_link,
     print_table,
-    progress_bar,
     table_text,
 )
 
@@ -75,17 +74,6 @@ def test_colours_are_used_on_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None
     print_table(TABLE, file=terminal)
 
     assert "\x1b[33m" in terminal.getvalue()
-
-
-def test_progress_without_a_terminal_is_silent_for_short_work() -> None:
-    """A log file gets a line now and then, not two hundred bars."""
-    log = io.StringIO()
-
-    with progress_bar("load", file=log) as show:
-        for step in range(100):
-            show(step / 100, "words")
-
-    assert log.getvalue() == ""
 
 
 def test_a_long_address_is_cut_on_a_terminal_only(monkeypatch: pytest.MonkeyPatch) -> None:

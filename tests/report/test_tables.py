@@ -18,7 +18,7 @@ def _timings(
     return Timings(
         at=0.0,
         window_seconds=60.0,
-        servers={("m", "1"): ServerTiming(rate=5, request=queue + total, queue=queue, compute=total)},
+        servers={("m", "1"): ServerTiming(rate=5, request=queue + total, queue=queue)},
         stages={("m", "1", stage): timing for stage, timing in stages.items()},
         calls=calls,
     )
@@ -51,7 +51,7 @@ def test_a_request_has_a_quantile_only_where_nobody_waits() -> None:
 
     assert _cells(waits, "request") == ["5", "22.6 s", "-", "-", "-", "100%"]
     assert _cells(waits, "in the model")[1:5] == ["2 s", "1.73 s", "2.4 s", "2.48 s"]
-    assert "a request's percentiles are not known: Triton keeps none of the queue" in waits
+    assert "no percentiles of the whole request: Triton has no histogram of queue time" in waits
     assert _cells(serves, "request")[1:5] == ["2 s", "1.73 s", "2.4 s", "2.48 s"]
 
 
@@ -71,7 +71,7 @@ def test_a_called_model_is_never_more_than_the_call() -> None:
     )
     servers = {
         **timings.servers,
-        ("leaf", "1"): ServerTiming(rate=50, request=0.05, queue=0.01, compute=0.04),
+        ("leaf", "1"): ServerTiming(rate=50, request=0.05, queue=0.01),
     }
     (table,) = stage_tables(
         Timings(at=0.0, window_seconds=60.0, servers=servers, stages=timings.stages, calls=timings.calls),
@@ -88,7 +88,7 @@ def test_a_backend_that_streams_is_timed_by_what_it_exports() -> None:
     timings = Timings(
         at=0.0,
         window_seconds=60.0,
-        servers={("llm", "1"): ServerTiming(rate=2, request=0.00065, queue=0.0001, compute=0.0005)},
+        servers={("llm", "1"): ServerTiming(rate=2, request=0.00065, queue=0.0001)},
         stages={},
         backends={
             ("llm", "1"): Timing(rate=2, mean=0.6, p50=0.6, p95=0.9, p99=1.0, lowest=0.3, highest=60.0)
@@ -106,7 +106,7 @@ def test_a_decoupled_model_nobody_times_is_noted() -> None:
     timings = Timings(
         at=0.0,
         window_seconds=60.0,
-        servers={("llm", "1"): ServerTiming(rate=2, request=0.00065, queue=0.0001, compute=0.0005)},
+        servers={("llm", "1"): ServerTiming(rate=2, request=0.00065, queue=0.0001)},
         stages={},
         streaming=frozenset({("llm", "1")}),
     )

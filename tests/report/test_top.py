@@ -48,7 +48,7 @@ def test_the_picture_fits_the_terminal(width: int) -> None:
     assert all(line.isprintable() for line in lines)
     assert any(line.startswith("inspect ") and "12.3" in line and "52.3ms" in line for line in lines)
     assert any("2 DEAD" in line for line in lines)
-    assert lines[-1].startswith("not seen: GET http://c:8002/metrics: connection refused")
+    assert lines[-1].startswith("unavailable data: GET http://c:8002/metrics: connection refused")
 
 
 @pytest.mark.parametrize(
@@ -105,7 +105,7 @@ def test_more_rows_than_lines_are_counted() -> None:
 
     assert len(lines) == 10
     assert lines[-1] == "94 more rows do not fit here"
-    assert "not seen" in lines[-2]
+    assert "unavailable data" in lines[-2]
 
 
 def test_a_filter_without_a_match_is_said() -> None:

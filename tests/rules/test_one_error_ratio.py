@@ -11,6 +11,7 @@ import pytest
 
 from support.case import Case, Check
 from support.promtool import seen
+from support.record_names import ERROR_RATIO
 from support.simulate import World
 from tritonobs import names
 from tritonobs.clients.exposition import MetricsPage, PageSample
@@ -117,7 +118,7 @@ class _Prometheus(PrometheusClient):
 
     asked: _Asked
 
-    def query(self, expression: str, *, at: float | None = None) -> tuple[Reading, ...]:  # noqa: ARG002
+    def query(self, expression: str, *, at: float | None = None) -> tuple[Reading, ...]:  # noqa: ARG002 (the client's signature)
         return self.asked.ask(expression)
 
     def query_range(self, expression: str, **_: float) -> tuple[Series, ...]:
@@ -130,9 +131,7 @@ class _Prometheus(PrometheusClient):
 
 
 def _rules(prometheus: PrometheusClient) -> Ratios:
-    return {
-        (one.labels["model"], one.labels["version"]): one.value for one in prometheus.query(names.ERROR_RATIO)
-    }
+    return {(one.labels["model"], one.labels["version"]): one.value for one in prometheus.query(ERROR_RATIO)}
 
 
 def _triage(prometheus: PrometheusClient) -> Ratios:
@@ -181,7 +180,7 @@ def _prometheus(
         case = Case(
             says="one world",
             world=_world(),
-            rules=(names.ERROR_RATIO,),
+            rules=(ERROR_RATIO,),
             # A sample nobody has: promtool tells what there is instead.
             checks=tuple(Check(expr=text, minute=MINUTE, samples={'{no="such"}': 1}) for text in checks),
         )

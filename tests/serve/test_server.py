@@ -7,20 +7,30 @@ import logging
 import socket
 import subprocess
 import sys
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, MutableMapping
 from contextlib import asynccontextmanager
+from typing import Any
 
 import pytest
 import uvicorn
 from starlette.applications import Starlette
 from starlette.requests import Request
-from starlette.responses import PlainTextResponse
+from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 from uvicorn.server import ServerState
 
 from tritonobs.delivery.payload import MOST_BYTES
+from tritonobs.errors import TimedOut
 from tritonobs.serve import server
-from tritonobs.serve.server import IDLE_SECONDS, Listen, Room, Sparing, careful_protocol, listening
+from tritonobs.serve.server import (
+    IDLE_SECONDS,
+    Listen,
+    Room,
+    Sparing,
+    application,
+    careful_protocol,
+    listening,
+)
 
 
 def test_answers_leave_at_once() -> None:
@@ -41,6 +51,35 @@ def test_answers_leave_at_once() -> None:
         return bool(found)
 
     assert asyncio.run(main())
+
+
+@pytest.mark.parametrize(
+    ("host", "status", "text"),
+    [
+        (b"a", 503, "no page within 9 s\n"),
+        (b"b", 421, "this is not served here; see addresses.serve_names\n"),
+    ],
+)
+def test_a_route_that_runs_out_of_time_answers_503(host: bytes, status: int, text: str) -> None:
+    """With the reason; a host that is not known learns nothing."""
+
+    async def slow(_: Request) -> Response:
+        raise TimedOut("no page within 9 s")
+
+    sent: list[MutableMapping[str, Any]] = []
+
+    async def receive() -> dict[str, Any]:
+        return {"type": "http.request", "body": b"", "more_body": False}
+
+    async def send(message: MutableMapping[str, Any]) -> None:
+        sent.append(message)
+
+    scope = {"type": "http", "method": "GET", "path": "/slow", "headers": [(b"host", host)]}
+    app = application([Route("/slow", slow)], lambda: {"a"}, lambda: None)
+    asyncio.run(app(scope, receive, send))
+
+    assert sent[0]["status"] == status
+    assert b"".join(one.get("body", b"") for one in sent).decode() == text
 
 
 MOST = 6

@@ -19,7 +19,7 @@ MODEL_FIELDS = (
     "pipeline, calls, team, tier, qps_limit, scheduled_limits, tokens_per_second_limit, slos, "
     "latency_buckets and versions"
 )
-QPS = "allowed is a number from 0.001 to 1000000 (requests a second), or unlimited"
+QPS = "allowed is a number from 0.001 to 1000000 (requests per second), or unlimited"
 OBJECTIVE = "allowed is a share of good requests from 50% up to, but not, 100%, like 99.9% or 0.999"
 DURATION = "allowed is a duration like 250ms, 30s, 5m, 1h30m or 30d"
 MOMENT = "allowed is a moment with its time zone, like 2026-11-11T00:00:00+08:00 or 2026-11-11T00:00Z"

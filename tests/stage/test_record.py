@@ -460,15 +460,3 @@ def test_a_function_that_calls_itself_is_timed_at_each_call(fake, make, spent):
 
     assert factorial(4) == 24
     assert spent()[0] == 5
-
-
-def test_the_old_name_of_the_decorator_is_announced(fake, make, spent):
-    """It works, and says what it is called now."""
-    with pytest.warns(DeprecationWarning, match=r"stages\.time\(stage\)"):
-
-        @make(fake).timed("work")
-        def work():
-            return 7
-
-    assert work() == 7
-    assert spent()[0] == 1

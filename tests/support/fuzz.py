@@ -35,7 +35,7 @@ values: SearchStrategy[object] = st.recursive(
 
 
 def _fields(model: type) -> set[str]:
-    return set(model.model_fields)  # type: ignore[attr-defined]
+    return set(model.model_fields)  # type: ignore[attr-defined] # a pydantic model
 
 
 WORDS = sorted(

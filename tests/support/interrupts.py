@@ -37,7 +37,7 @@ def forked(work: Callable[[], None], log: Path) -> int:
     output = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
     os.dup2(output, 1)
     os.dup2(output, 2)
-    sys.stdout, sys.stderr = open(1, "w", closefd=False), open(2, "w", closefd=False)  # noqa: SIM115
+    sys.stdout, sys.stderr = open(1, "w", closefd=False), open(2, "w", closefd=False)  # noqa: SIM115 (open as long as the process)
     status = 99
     try:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)

@@ -11,24 +11,25 @@ from typing import Final
 
 from tritonobs import names
 
+ERROR_RATIO: Final = "model_version:triton_requests_bad_per_requests:ratio_rate5m"
+SUBJECT_REQUESTS_RATE: Final = "subject:triton_requests:rate5m"
+
 _TESTS: Final = Path(__file__).parent.parent
 _RECORDS: Final = (
     *(
         names.REQUESTS_RATE,
-        names.ERROR_RATIO,
+        ERROR_RATIO,
         names.REQUEST_MEAN,
         names.QUEUE_MEAN,
-        names.COMPUTE_MEAN,
-        names.SUBJECT_REQUESTS_RATE,
+        "model_version:triton_compute_duration_seconds:mean5m",
+        SUBJECT_REQUESTS_RATE,
         names.LIMIT_HELD,
     ),
     *(
-        names.STAGE_P50,
-        names.STAGE_P95,
-        names.STAGE_P99,
+        *(f"model_version_stage:tritonobs_stage_duration_seconds:{p}_5m" for p in ("p50", "p95", "p99")),
         names.STAGE_MEAN,
         names.STAGE_SHARE,
-        names.BUDGET_REMAINING,
+        "slo:period_error_budget_remaining:ratio",
     ),
     *(
         f"{what}:{when}"
@@ -133,7 +134,7 @@ _RECORDS: Final = (
     "model_version:triton_batch_size:mean5m",
     "model_version:triton_requests_per_executions:ratio5m",
     "model_version:triton_cache_hits_per_lookups:ratio5m",
-    names.WORKER_ALIVE,
+    "model_instance:tritonobs_worker_alive:bool",
     "model_version:tritonobs_workers:count",
     "model_version:tritonobs_heartbeat_age_seconds:max",
     "model_version:tritonobs_workers_busy:ratio5m",

@@ -205,8 +205,8 @@ def _look(tiers: Beside, names: Mapping[str, int], tolerance: float) -> tuple[in
 
 def _alike(one: float, other: float, tolerance: float) -> bool:
     # Neither is a number where nothing was there to divide by.
-    if one != one or other != other:  # noqa: PLR0124
-        return one != one and other != other  # noqa: PLR0124
+    if one != one or other != other:  # noqa: PLR0124 (finds NaN)
+        return one != one and other != other  # noqa: PLR0124 (finds NaN)
     return abs(one - other) <= tolerance * max(abs(one), abs(other)) + 1e-9
 
 

@@ -26,12 +26,12 @@ def _timings() -> Timings:
         ("detector", "1", "infer"): (10, 0.030),
     }
     servers = {
-        ("inspect", "1"): ServerTiming(rate=10, request=0.100, queue=0.002, compute=0.098),
-        ("preprocess", "1"): ServerTiming(rate=10, request=0.053, queue=0.001, compute=0.052),
-        ("detector", "1"): ServerTiming(rate=10, request=0.034, queue=0.002, compute=0.032),
-        ("nms", "1"): ServerTiming(rate=9, request=0.004, queue=0.001, compute=0.003),
-        ("idle", "1"): ServerTiming(rate=0, request=None, queue=None, compute=None),
-        ("alone", "3"): ServerTiming(rate=5, request=0.020, queue=0.015, compute=0.005),
+        ("inspect", "1"): ServerTiming(rate=10, request=0.100, queue=0.002),
+        ("preprocess", "1"): ServerTiming(rate=10, request=0.053, queue=0.001),
+        ("detector", "1"): ServerTiming(rate=10, request=0.034, queue=0.002),
+        ("nms", "1"): ServerTiming(rate=9, request=0.004, queue=0.001),
+        ("idle", "1"): ServerTiming(rate=0, request=None, queue=None),
+        ("alone", "3"): ServerTiming(rate=5, request=0.020, queue=0.015),
     }
     calls = tuple(
         PipelineCall(pipeline="inspect", stage=name, model=name, per_request=1.0)

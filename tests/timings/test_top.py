@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tritonobs.clients.exposition import parse_page
-from tritonobs.timings.top import Pages, TopRow, TopView, increases, sorted_rows, view_of_pages
+from tritonobs.timings.top import Pages, TopRow, TopView, rates, sorted_rows, view_of_pages
 
 LABELS = 'model="inspect",version="1"'
 
@@ -192,14 +192,14 @@ def test_a_restart_counts_from_zero() -> None:
     """A counter that fell grew by what it shows now."""
     before, now = _pages(990.0, _page(500)), _pages(1000.0, _page(30))
 
-    assert increases(before, now, "nv_inference_request_success", "model") == {("inspect",): 30.0}
+    assert rates(before, now, "nv_inference_request_success", "model") == {("inspect",): 3.0}
 
 
 def test_a_series_seen_for_the_first_time_counts_nothing() -> None:
     """Its 500 requests may be a week old."""
     before, now = _pages(990.0, "a 1"), _pages(1000.0, _page(500))
 
-    assert increases(before, now, "nv_inference_request_success", "model") == {("inspect",): 0.0}
+    assert rates(before, now, "nv_inference_request_success", "model") == {("inspect",): 0.0}
 
 
 def _row(model: str, qps: float, p99: float | None) -> TopRow:

@@ -196,7 +196,7 @@ def test_on_and_off_set_what_was_asked():
         pytest.param(
             {"m": 2000.0, "n": 1000.0},
             2,
-            "1 in 2 requests would be 1,500 traces a second; more than 20 may end the server (Triton 24.10 "
+            "1 in 2 requests would be 1,500 traces/s; more than 20 may end the server (Triton 24.10 "
             "crashed at 30): --rate 150 or more, --rate auto, or --force",
             id="too many, all models together",
         ),

@@ -52,7 +52,7 @@ def _calm(
     seconds: Callable[[float], float] = lambda _: 0.05, errors: Callable[[float], float] = lambda _: 0.0
 ) -> Calm:
     prometheus = _Prometheus(seconds, errors)
-    return calm_baseline(prometheus, Readings(), INCIDENT, BASELINE, scope=Scope(), shortest=20.0)  # type: ignore[arg-type]
+    return calm_baseline(prometheus, Readings(), INCIDENT, BASELINE, scope=Scope(), shortest=20.0)  # type: ignore[arg-type] # doubles of the client and the snapshot
 
 
 def test_a_quiet_time_is_taken_as_asked() -> None:
@@ -75,7 +75,7 @@ def test_an_incident_of_its_own_is_left_out(what: str) -> None:
 
     assert calm.span.end <= 3_760
     assert calm.span.seconds >= 150
-    assert calm.note.startswith("the time right before had problems itself; compared with")
+    assert calm.note.startswith("the window before was unhealthy, too; baseline ends")
 
 
 def _started(at: float, troubled: float) -> Callable[[float], float]:
@@ -96,7 +96,7 @@ def test_a_short_look_is_held_against_a_short_quiet_time() -> None:
     prometheus = _Prometheus(_started(3_840, troubled=3_930), lambda _: 0.0)
     incident = Span(start=4_000.0, end=4_030.0)
 
-    calm = calm_baseline(prometheus, Readings(), incident, BASELINE, scope=Scope(), shortest=20.0)  # type: ignore[arg-type]
+    calm = calm_baseline(prometheus, Readings(), incident, BASELINE, scope=Scope(), shortest=20.0)  # type: ignore[arg-type] # doubles of the client and the snapshot
 
     assert (calm.span.start, calm.span.end) == (3_820.0, 3_920.0)
 
@@ -106,13 +106,13 @@ def test_trouble_all_along_is_said() -> None:
     calm = _calm(seconds=lambda time: 0.2 if int(time // 40) % 2 else 0.05)
 
     assert calm.span == BASELINE
-    assert "no quieter time was found" in calm.note
+    assert "no healthy baseline was found" in calm.note
 
 
 @pytest.mark.parametrize(
     ("since", "start", "note"),
     [
-        pytest.param(3_870.0, 3_887.5, "there are no older data; compared with the 1m52s before", id="since"),
+        pytest.param(3_870.0, 3_887.5, "there are no earlier data; baseline is the 1m52s before", id="since"),
         pytest.param(3_650.0, 3_700.0, "", id="long enough"),
         pytest.param(3_995.0, 3_700.0, "", id="nothing to compare with"),
     ],
@@ -121,7 +121,7 @@ def test_a_baseline_begins_where_the_data_begin(since: float, start: float, note
     """A rate over five minutes of which two are known would be less than half of what it was."""
     prometheus = _Prometheus(lambda time: math.nan if time < since else 0.05, lambda _: 0.0, since)
 
-    calm = calm_baseline(prometheus, Readings(), INCIDENT, BASELINE, scope=Scope(), shortest=20.0)  # type: ignore[arg-type]
+    calm = calm_baseline(prometheus, Readings(), INCIDENT, BASELINE, scope=Scope(), shortest=20.0)  # type: ignore[arg-type] # doubles of the client and the snapshot
 
     assert calm == Calm(span=Span(start=start, end=4_000.0), note=note)
 
@@ -130,7 +130,7 @@ def test_a_new_stack_is_compared_with_its_traffic() -> None:
     """It was scraped for two minutes before its first request."""
     prometheus = _Prometheus(lambda time: math.nan if time < 3_870 else 0.05, lambda _: 0.0, since=3_750.0)
 
-    calm = calm_baseline(prometheus, Readings(), INCIDENT, BASELINE, scope=Scope(), shortest=20.0)  # type: ignore[arg-type]
+    calm = calm_baseline(prometheus, Readings(), INCIDENT, BASELINE, scope=Scope(), shortest=20.0)  # type: ignore[arg-type] # doubles of the client and the snapshot
 
     assert calm.span == Span(start=3_887.5, end=4_000.0)
 
@@ -139,7 +139,7 @@ def test_a_fleet_that_idled_before_is_compared_with_that() -> None:
     """Its data are older: that requests began is news."""
     prometheus = _Prometheus(lambda time: math.nan if time < 3_870 else 0.05, lambda _: 0.0)
 
-    calm = calm_baseline(prometheus, Readings(), INCIDENT, BASELINE, scope=Scope(), shortest=20.0)  # type: ignore[arg-type]
+    calm = calm_baseline(prometheus, Readings(), INCIDENT, BASELINE, scope=Scope(), shortest=20.0)  # type: ignore[arg-type] # doubles of the client and the snapshot
 
     assert calm == Calm(span=BASELINE)
 
@@ -149,7 +149,7 @@ def test_who_names_another_day_means_it() -> None:
     yesterday = Span(start=-82_400.0, end=-82_100.0)
     prometheus = _Prometheus(lambda _: 9.0, lambda _: 9.0)
 
-    calm = calm_baseline(prometheus, Readings(), INCIDENT, yesterday, scope=Scope(), shortest=20.0)  # type: ignore[arg-type]
+    calm = calm_baseline(prometheus, Readings(), INCIDENT, yesterday, scope=Scope(), shortest=20.0)  # type: ignore[arg-type] # doubles of the client and the snapshot
 
     assert calm == Calm(span=yesterday)
 

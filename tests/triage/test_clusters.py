@@ -112,7 +112,7 @@ def _url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         "seconds": [(TROUBLE, 0.05), (END, 0.4)],
     }
     for cluster, trouble, qps in (("east", ill, 6.0), ("west", {}, 2.0)):
-        world.triton("inspect", qps=qps, cluster=cluster, **trouble)  # type: ignore[arg-type]
+        world.triton("inspect", qps=qps, cluster=cluster, **trouble)  # type: ignore[arg-type] # what the case says, by name
         world.gauge("up", 1, job="triton", instance="triton-1:8002", cluster=cluster)
         world.gauge("tritonobs_qps_limit", 10 * qps, model="inspect", cluster=cluster)
     was_down = [(PAST - 5, 1), (PAST, 0), (END, 1)]

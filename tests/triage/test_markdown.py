@@ -42,15 +42,15 @@ def test_it_is_the_verdict_in_markdown():
     )
 
     assert text.splitlines() == [
-        "**WRONG: inspect gets too much**",
+        "**UNHEALTHY: inspect gets too much**",
         "",
-        "2026-05-28 20:26:40 UTC, last 10m against 10m until 2026-05-28 20:16:40 UTC",
+        "window 10m ending 2026-05-28 20:26:40 UTC, baseline 10m ending 2026-05-28 20:16:40 UTC",
         "",
         "### inspect gets too much",
         "",
-        "`qps_limit`, 90% sure, since 2026-05-28 20:24:40 UTC (2m ago)",
+        "`qps_limit`, confidence 90%, since 2026-05-28 20:24:40 UTC (2m ago)",
         "",
-        "- requests: 12.5/s, was 8/s",
+        "- requests: 12.5/s (was 8/s)",
         "",
         "- [ ] find out who sends",
         "",
@@ -71,7 +71,9 @@ def test_names_are_shown_as_text():
 def test_it_says_what_was_not_read():
     """A fleet that could not be read is not healthy."""
     unseen = (Unseen(what="triton-2", why="no connection"),)
-    text = verdict_markdown(_verdict(status="blind", sentence="could not judge", causes=(), unseen=unseen))
+    text = verdict_markdown(
+        _verdict(status="blind", sentence="no requests to inspect were seen", causes=(), unseen=unseen)
+    )
 
-    assert text.startswith("**NO VERDICT: could not judge**\n")
-    assert "- Not read: triton-2: no connection" in text
+    assert text.startswith("**NO VERDICT: no requests to inspect were seen**\n")
+    assert "- Unavailable data: triton-2: no connection" in text

@@ -7,7 +7,7 @@ import subprocess
 from pathlib import Path
 
 
-class CannotRelease(Exception):  # noqa: N818 (reads as an event)
+class CannotRelease(Exception):
     """An artifact could not be made; the text says why, fit to show to a user."""
 
 

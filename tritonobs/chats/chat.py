@@ -71,7 +71,7 @@ class Reply:
         return f"{self.code}: {self.text}" + (f" ({self.hint})" if self.hint else "")
 
 
-class NotUnderstood(ValueError):  # noqa: N818 (what happened)
+class NotUnderstood(ValueError):
     """An answer that is not the vendor's; the text goes on after "answered"."""
 
 

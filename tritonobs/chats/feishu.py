@@ -72,7 +72,7 @@ class FeishuSpec(Delivered, Keyed, Signed, ByWebhook):
     secret_file: File | None = Field(default=None, description="File with the secret of the signature.")
     mention: tuple[FeishuMention, ...] = optional_list("People who are mentioned by name.")
     messages_per_minute: int = Field(
-        default=20, ge=2, le=100, description="Messages in a minute; Feishu takes 100."
+        default=20, ge=2, le=100, description="Messages in a minute; Feishu accepts 100."
     )
 
 

@@ -84,7 +84,7 @@ class SlackSpec(Delivered, ByWebhook):
     webhook_file: File | None = Field(default=None, description=f"File with the webhook, {_WEBHOOK}.")
     mention: tuple[SlackMention, ...] = optional_list("People who are mentioned by name.")
     messages_per_minute: int = Field(
-        default=20, ge=2, le=60, description="Messages in a minute; Slack takes one a second."
+        default=20, ge=2, le=60, description="Messages in a minute; Slack accepts one per second."
     )
 
     @model_validator(mode="after")

@@ -41,7 +41,7 @@ _WEBHOOK: Final = "https://….logic.azure.com/workflows/…/triggers/manual/pat
 _ACCEPTED, _TOO_LARGE = frozenset({200, 202}), 413
 _REFUSED: Final = {
     400: "the Workflow does not expect a card: make it from the template for webhook requests",
-    401: "the webhook is not whole, or was made again",
+    401: "the webhook is incomplete, or was regenerated",
     403: "the Workflow allows only signed-in people; allow anyone to trigger it",
     404: "the Workflow was removed or turned off",
 }
@@ -62,7 +62,7 @@ class TeamsSpec(Delivered, ByWebhook):
     webhook_file: File | None = Field(default=None, description=f"File with the whole webhook, {_WEBHOOK}.")
     mention: tuple[TeamsMention, ...] = optional_list("People who are mentioned by name.")
     messages_per_minute: int = Field(
-        default=20, ge=2, le=240, description="Messages in a minute; Teams takes four a second."
+        default=20, ge=2, le=240, description="Messages in a minute; Teams accepts four per second."
     )
 
 

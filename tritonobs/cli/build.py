@@ -38,14 +38,14 @@ _TARGETS = {target.name: target for one in extensions().values() for target in o
     type=click.Path(path_type=PurePosixPath),
     default=PROVISIONING,
     show_default=True,
-    help="Where the folder grafana of the output will be when Grafana reads it.",
+    help="Path at which Grafana reads the generated folder grafana.",
 )
 @click.option(
     "--target",
     type=click.Choice([_FILES, *_TARGETS]),
     default=_FILES,
     show_default=True,
-    help="files: as the parts read them. "
+    help="files: plain configuration files for Prometheus, Alertmanager and Grafana. "
     + " ".join(f"{target.name}: {target.help}." for target in _TARGETS.values()),
 )
 @FORMAT
@@ -59,9 +59,7 @@ def build(*, fleet: Path, folder: Path, provisioning: PurePosixPath, target: str
     checked = check_built(artifacts)
     changed = {path.relative_to(folder).as_posix() for path in write_artifacts(artifacts, folder)}
     for path in left_over(artifacts, folder):
-        say(
-            f"{path} is of an earlier build and not of this one: remove it, and where it was copied", err=True
-        )
+        say(f"{path} is left over from an earlier build: delete it here and wherever you copied it", err=True)
     if form == "json":
         files = [{"path": one.path, "changed": one.path in changed} for one in artifacts]
         say(json_text({"folder": str(folder), "files": files, "checked": checked}))

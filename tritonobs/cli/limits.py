@@ -64,7 +64,7 @@ def list_limits(*, fleet: Path, at: datetime | None, form: str) -> None:
 @click.option(
     "--tokens",
     type=click.Choice(("in", "out")),
-    help="Limit the tokens of prompts or of answers instead of requests.",
+    help="Limit the tokens of prompts or of responses instead of requests.",
 )
 @click.option("--model", default="", help="The model.  [default: the whole fleet]")
 @click.option("--version", default="", help="One version of the model.")
@@ -88,7 +88,7 @@ def set_limit(
     who: str | None,
     form: str,
 ) -> None:
-    """Set a limit (a number a second, or unlimited) in the fleet file and log the change.
+    """Set a limit (a number per second, or unlimited) in the fleet file and log the change.
 
     Only that field of the file changes; comments and layout stay. A running `tritonobs serve` applies the
     limit within two seconds, without a reload of Prometheus.

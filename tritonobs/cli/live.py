@@ -55,7 +55,7 @@ _SORTS = ("qps", "errors", "mean", "p99", "queue", "model")
 @click.command(epilog="Example: tritonobs top --metrics http://127.0.0.1:8002/metrics")
 @click.argument("fleet", required=False, type=click.Path(path_type=Path, exists=True, dir_okay=False))
 @click.option(
-    "--metrics", "pages", type=Address(), multiple=True, help="A replica's metrics page; may be repeated."
+    "--metrics", "pages", type=Address(), multiple=True, help="A replica's metrics endpoint; may be repeated."
 )
 @click.option(
     "--prometheus", "prometheus_url", type=Address(), help="Ask Prometheus instead of the replicas."
@@ -91,10 +91,10 @@ def top(
     """Show every model version: requests and limits, errors, latency, queue, stages, workers.
 
     A limit marked Σ is that of the model and counts all its versions. A row over a limit is red. Reads the
-    replicas' own metrics pages, once a second and without Prometheus: those of FLEET, those of --metrics,
+    replicas' own metrics endpoints, once a second and without Prometheus: those of FLEET, those of --metrics,
     those of the stack running here, or the one of this machine. Exit status 3 when nothing could be read.
     """
-    from tritonobs.timings.top import SORT_KEYS, sorted_rows  # noqa: PLC0415 (only this command needs it)
+    from tritonobs.timings.top import SORT_KEYS, sorted_rows
 
     if fleet is None and not pages and not prometheus_url:
         fleet = running_fleet()
@@ -113,11 +113,11 @@ def top(
         if form == "json":
             say(json_text(view))
         else:
-            from tritonobs.report.top import print_top  # noqa: PLC0415 (brings rich)
+            from tritonobs.report.top import print_top
 
             print_top(view, sort=key, chosen=chosen)
         return 0 if view.rows else 3
-    from tritonobs.report.top import run_top  # noqa: PLC0415 (brings rich)
+    from tritonobs.report.top import run_top
 
     with suppress(KeyboardInterrupt):
         run_top(look, sort=key, chosen=chosen, interval_seconds=interval)
@@ -135,7 +135,7 @@ def _window(fleet: Path | None) -> float:
 
 def _refuse_model(model: str, seen: Iterable[str]) -> NoReturn:
     """End with wrong usage: no model of this name, or with this in its name, was seen."""
-    from tritonobs.timings.ask import unknown_word  # noqa: PLC0415 (brings requests)
+    from tritonobs.timings.ask import unknown_word
 
     there = tuple(sorted(seen))
     raise click.BadParameter(unknown_word(model, there, "model was seen"), param_hint="--model")
@@ -145,8 +145,8 @@ def _pages(
     fleet: Path | None, pages: tuple[str, ...], interval: float, *, live: bool
 ) -> Callable[[], TopView]:
     """Reads the pages, with what a fleet file knows: limits in force, ensembles, calls of pipelines."""
-    from tritonobs.replicas import find_replicas  # noqa: PLC0415 (brings requests)
-    from tritonobs.timings.top import read_pages, view_of_pages  # noqa: PLC0415 (brings requests)
+    from tritonobs.replicas import find_replicas
+    from tritonobs.timings.top import read_pages, view_of_pages
 
     urls: tuple[str, ...] | dict[str, str] = pages or ("http://127.0.0.1:8002/metrics",)
     view = partial(view_of_pages, limits={})
@@ -171,7 +171,7 @@ def _pages(
 
 
 def _prometheus(url: str, cluster: str, window: float) -> Callable[[], TopView]:
-    from tritonobs.timings.top import view_of_prometheus  # noqa: PLC0415
+    from tritonobs.timings.top import view_of_prometheus
 
     client = asked_prometheus(url, cluster)
     return lambda: view_of_prometheus(client, window_seconds=window)
@@ -204,8 +204,8 @@ def stages(
 
     Exit status 1 when there were no requests.
     """
-    from tritonobs.report.console import print_table  # noqa: PLC0415 (brings rich)
-    from tritonobs.report.tables import stage_table  # noqa: PLC0415
+    from tritonobs.report.console import print_table
+    from tritonobs.report.tables import stage_table
 
     if saved:
         tables, window = _kept(saved, model, version)
@@ -224,7 +224,7 @@ def stages(
 
 def _kept(saved: Path, model: str, version: str) -> tuple[tuple[StageTable, ...], float]:
     """The incident of a saved snapshot, and how many seconds it is."""
-    from tritonobs.timings.stages import stage_tables  # noqa: PLC0415 (brings requests)
+    from tritonobs.timings.stages import stage_tables
 
     readings = answer("readings")
     if readings is None:
@@ -240,7 +240,7 @@ def _kept(saved: Path, model: str, version: str) -> tuple[tuple[StageTable, ...]
 
 
 def _read(client: PrometheusClient, model: str, version: str, window: float) -> tuple[StageTable, ...]:
-    from tritonobs.timings.stages import read_stages  # noqa: PLC0415 (brings requests)
+    from tritonobs.timings.stages import read_stages
 
     now = time.time()
     tables = read_stages(client, model, version, window_seconds=window)
@@ -259,6 +259,6 @@ def _read(client: PrometheusClient, model: str, version: str, window: float) -> 
 
 def _is_ensemble(client: PrometheusClient, model: str) -> bool:
     """Whether the fleet file says so."""
-    from tritonobs.timings.questions import ensemble_question  # noqa: PLC0415 (brings requests)
+    from tritonobs.timings.questions import ensemble_question
 
     return bool(client.query(ensemble_question(Scope.asked(client, (model,)))))

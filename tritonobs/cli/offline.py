@@ -59,7 +59,7 @@ def validate(*, fleet: Path, fail_on: str, prometheus_url: str | None, form: str
 def schema(*, as_markdown: bool) -> None:
     """Print the JSON Schema of the fleet file, for editors."""
     if as_markdown:
-        from tritonobs.render.rules import mixin_knobs  # noqa: PLC0415 (brings jsonnet)
+        from tritonobs.render.rules import mixin_knobs
 
         say(markdown(mixin_knobs({})))
     else:
@@ -70,44 +70,38 @@ def _secrets(spec: Spec, plan: Plan) -> Iterator[Finding]:
     """Webhooks that are on this machine and not of their chat, and secrets that `serve` would refuse."""
     auth = plan.notify.auth
     if auth and auth.file.exists():
-        from tritonobs.serve.config import read_gate  # noqa: PLC0415 (brings starlette)
+        from tritonobs.serve.config import read_gate
 
         try:
             read_gate(auth)
         except SecretUnusable as error:
-            yield spec.source.finding(
-                ("notify", "auth"),
-                str(error).removeprefix("notify.auth: "),
-                key=True,
-                severity=Severity.WARNING,
-            )
+            message = str(error).removeprefix("notify.auth: ")
+            yield spec.source.warning(("notify", "auth"), message, key=True)
     for robot in plan.notify.robots:
         if not (robot.webhook.file.exists() if robot.webhook.file else robot.webhook.env in os.environ):
             continue
-        from tritonobs.delivery.robots import robot_faults  # noqa: PLC0415 (brings requests)
+        from tritonobs.delivery.robots import robot_faults
 
         for fault in robot_faults(robot):
-            yield spec.source.finding(
-                ("notify", robot.chat, robot.name), fault, key=True, severity=Severity.WARNING
-            )
+            yield spec.source.warning(("notify", robot.chat, robot.name), fault, key=True)
 
 
 def _targets(spec: Spec, plan: Plan) -> Iterator[Finding]:
     """A file of targets that is on this machine, and cannot be read as one."""
     how = plan.replica_source
     if isinstance(how, TargetsFile) and how.path.exists():
-        from tritonobs.replicas import find_replicas  # noqa: PLC0415 (brings requests)
+        from tritonobs.replicas import find_replicas
 
         try:
             find_replicas(plan)
         except TritonobsError as error:
-            yield spec.source.finding(("replicas", "file", "path"), str(error), severity=Severity.WARNING)
+            yield spec.source.warning(("replicas", "file", "path"), str(error))
 
 
 def _compared(plan: Plan, file: str, prometheus_url: str) -> tuple[Finding, ...]:
     """Differences between the file and what runs."""
-    from tritonobs.clients.prometheus import PrometheusClient  # noqa: PLC0415 (brings requests)
-    from tritonobs.timings.ask import unknown_names  # noqa: PLC0415
+    from tritonobs.clients.prometheus import PrometheusClient
+    from tritonobs.timings.ask import unknown_names
 
     return tuple(unknown_names(plan, PrometheusClient(prometheus_url), file))
 
@@ -125,9 +119,9 @@ def completion(*, shell: str) -> None:
     bash: add it to ~/.bashrc (bash 4.4 or newer). zsh: add it to ~/.zshrc, after compinit. fish: write it to
     ~/.config/fish/completions/tritonobs.fish.
     """
-    from click.shell_completion import get_completion_class  # noqa: PLC0415 (only this command needs it)
+    from click.shell_completion import get_completion_class
 
-    from tritonobs.cli import group  # noqa: PLC0415 (it imports this module)
+    from tritonobs.cli import group
 
     kind = get_completion_class(shell)
     assert kind is not None  # noqa: S101 (click brings the three of them)

@@ -61,7 +61,7 @@ def _given(urls: Mapping[str, str]) -> dict[str, str]:
     default="",
     metavar="NAMESPACE/NAME",
     callback=_lease,
-    help="Of several serve, only the holder of this Kubernetes Lease delivers alerts.",
+    help="Leader election: only the process that holds this Kubernetes Lease delivers alerts.",
 )
 @click.option("-v", "--verbose", is_flag=True, help="Log successes too.")
 def serve(

@@ -34,61 +34,64 @@ STATE = Path(".tritonobs")
 """Where `up` and `demo` keep a stack by default."""
 
 
-class Duration(click.ParamType[float]):
-    """`30s`, `5m`, `1h30m`; gives seconds, more than 0."""
+class Parsed(click.ParamType[Any]):
+    """A value read by a parser whose ValueError says what is wrong, such as one of the fleet file's."""
 
-    name = "duration"
+    def __init__(self, name: str, parse: Callable[[object], Any]) -> None:
+        self.name = name
+        self._parse = parse
 
-    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> float:
-        """Seconds of a Prometheus duration."""
-        if isinstance(value, float):
-            return value
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:  # noqa: ANN401 (click's own signature)
+        """The value, or a usage error with the parser's sentence."""
         try:
-            seconds = float(parse_duration(str(value)))
-        except ValueError as error:
-            self.fail(str(error), param, ctx)
-        if seconds <= 0:
-            self.fail(f"{value!r} is not a duration; write one like 30s or 5m", param, ctx)
-        return seconds
-
-
-class When(click.ParamType[float]):
-    """`now`, `now-2h`, a moment with its time zone, or Unix seconds; gives Unix seconds."""
-
-    name = "time"
-
-    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> float:
-        """Unix seconds."""
-        if isinstance(value, float):
-            return value
-        text = str(value).strip()
-        try:
-            if text == "now":
-                return time.time()
-            if text.startswith("now-"):
-                return time.time() - float(parse_duration(text.removeprefix("now-")))
-            # Milliseconds, as in links of Grafana, have 13 digits and are refused.
-            if re.fullmatch(r"[0-9]{1,10}(\.[0-9]{1,9})?", text):
-                return float(text)
-            return parse_moment(text).timestamp()
-        except ValueError as error:
-            self.fail(f"{error}, or now, now-2h or Unix seconds", param, ctx)
-
-
-class Address(click.ParamType[str]):
-    """An `http://` or `https://` address."""
-
-    name = "url"
-
-    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        """The address without a slash at its end."""
-        from tritonobs.clients.transport import checked_url  # noqa: PLC0415 (requests would slow every --help)
-
-        try:
-            return checked_url(str(value))
+            return self._parse(value)
         except ValueError as error:
             self.fail(str(error), param, ctx)
 
+
+def duration_seconds(value: object) -> float:
+    """Seconds of a Prometheus duration that is more than 0: `30s`, `5m`, `1h30m`.
+
+    Raises:
+        ValueError: it is anything else.
+    """
+    seconds = float(parse_duration(str(value)))
+    if seconds <= 0:
+        raise ValueError(f"{value!r} is not a duration; write one like 30s or 5m")
+    return seconds
+
+
+def _unix_seconds(value: object) -> float:
+    """Unix seconds of `now`, `now-2h`, a moment with its time zone, or Unix seconds."""
+    text = str(value).strip()
+    try:
+        if text == "now":
+            return time.time()
+        if text.startswith("now-"):
+            return time.time() - float(parse_duration(text.removeprefix("now-")))
+        # Milliseconds, as in links of Grafana, have 13 digits and are refused.
+        if re.fullmatch(r"[0-9]{1,10}(\.[0-9]{1,9})?", text):
+            return float(text)
+        return parse_moment(text).timestamp()
+    except ValueError as error:
+        raise ValueError(f"{error}, or now, now-2h or Unix seconds") from None
+
+
+def address(value: object) -> str:
+    """An `http://` or `https://` address, without a slash at its end.
+
+    Raises:
+        ValueError: it is anything else.
+    """
+    from tritonobs.clients.transport import checked_url
+
+    return checked_url(str(value))
+
+
+Duration = partial(Parsed, "duration", duration_seconds)
+When = partial(Parsed, "time", _unix_seconds)
+Address = partial(Parsed, "url", address)
+"""Types of options."""
 
 _format = partial(click.option, "--format", "form", show_default=True, help="Format of the output.")
 format_option = _format(type=click.Choice(["table", "json"]), default="table")
@@ -112,21 +115,6 @@ prometheus_option = click.option(
     show_envvar=True,
     help="Prometheus to ask.",
 )
-
-
-class Parsed(click.ParamType[Any]):
-    """A value read by a parser whose ValueError says what is wrong, such as one of the fleet file's."""
-
-    def __init__(self, name: str, parse: Callable[[object], Any]) -> None:
-        self.name = name
-        self._parse = parse
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:  # noqa: ANN401 (click's own signature)
-        """The value, or a usage error with the parser's sentence."""
-        try:
-            return self._parse(value)
-        except ValueError as error:
-            self.fail(str(error), param, ctx)
 
 
 class Group(click.Group):
@@ -163,7 +151,7 @@ def _running() -> Any:  # noqa: ANN401 (the laboratory's answer)
 
 def found_replicas(plan: Plan) -> tuple[Replica, ...]:
     """The servers that run now; where they cannot be found, none and a printed reason."""
-    from tritonobs.replicas import find_replicas  # noqa: PLC0415 (brings requests)
+    from tritonobs.replicas import find_replicas
 
     try:
         return find_replicas(plan)
@@ -256,7 +244,7 @@ def cluster_client(url: str, cluster: str, *, timeout_seconds: float = 15.0) -> 
 
     `cluster` is its name, or `LABEL=NAME` where series carry another label than `cluster`.
     """
-    from tritonobs.clients.prometheus import PrometheusClient  # noqa: PLC0415 (brings requests)
+    from tritonobs.clients.prometheus import PrometheusClient
 
     label, named, name = cluster.rpartition("=")
     return PrometheusClient(
@@ -274,7 +262,7 @@ def asked_prometheus(url: str, cluster: str, *, timeout_seconds: float = 15.0) -
         BadParameter: none was named, and Prometheus has several.
         ClientError: it did not answer.
     """
-    from tritonobs.timings.ask import known_clusters  # noqa: PLC0415 (brings requests)
+    from tritonobs.timings.ask import known_clusters
 
     client = cluster_client(url, cluster, timeout_seconds=timeout_seconds)
     # Without a name, models of the same name in two clusters would be added up as one.
@@ -308,7 +296,7 @@ def refuse_unknown(prometheus: PrometheusClient, span: Span, model: str, version
         BadParameter: it did not.
         ClientError: it did not answer.
     """
-    from tritonobs.timings.ask import known_clusters, unknown_model, unknown_word  # noqa: PLC0415 (only an empty answer needs it)
+    from tritonobs.timings.ask import known_clusters, unknown_model, unknown_word
 
     there = known_clusters(prometheus, span) if prometheus.cluster else ()
     if there and prometheus.cluster not in there:

@@ -31,14 +31,8 @@ class ManagedAlert:
     ends_at: str = Field(validation_alias="endsAt")
     labels: Mapping[str, str]
     annotations: Mapping[str, str]
-    receivers: tuple[str, ...]
     silenced_by: tuple[str, ...] = Field(validation_alias=AliasPath("status", "silencedBy"))
     inhibited_by: tuple[str, ...] = Field(validation_alias=AliasPath("status", "inhibitedBy"))
-
-    @field_validator("receivers", mode="before")
-    @classmethod
-    def _by_name(cls, found: Json) -> list[str]:
-        return [one if isinstance(one, str) else one["name"] for one in found]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, config=BY_NAME)
@@ -59,13 +53,9 @@ class Silence:
         return [one if isinstance(one, str) else _matcher(one) for one in found]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, config=BY_NAME)
-class AlertmanagerStatus:
-    """Version and the configuration it really runs with (secrets are masked by itself)."""
-
-    version: str = Field(validation_alias=AliasPath("versionInfo", "version"))
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Status:
     uptime: str
-    config: str = Field(validation_alias=AliasPath("config", "original"))
 
 
 class AlertmanagerClient(Transport):
@@ -83,9 +73,9 @@ class AlertmanagerClient(Transport):
         """Every silence it still remembers, expired ones too."""
         return self._read("/api/v2/silences", tuple[Silence, ...])
 
-    def status(self) -> AlertmanagerStatus:
-        """What runs, and with what configuration."""
-        return self._read("/api/v2/status", AlertmanagerStatus)
+    def up_since(self) -> str:
+        """When it was started, in RFC 3339."""
+        return self._read("/api/v2/status", _Status).uptime
 
     def raise_alert(
         self, labels: Mapping[str, str], annotations: Mapping[str, str], *, begins_at: str, ends_at: str

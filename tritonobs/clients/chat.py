@@ -6,7 +6,7 @@ Bodies for other HTTP services whose address is a secret are passed on as they a
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from email.utils import parsedate_to_datetime
 from types import MappingProxyType
@@ -16,9 +16,9 @@ from urllib.parse import urlsplit
 import requests
 
 from tritonobs.chats.chat import Heard, Message, NotUnderstood, Reply, RobotChat
-from tritonobs.clients.secrets import Secret, without
+from tritonobs.clients.secrets import Secret
 from tritonobs.clients.transport import posted, session
-from tritonobs.errors import BadAnswer, ClientError, SecretUnusable
+from tritonobs.errors import BadAnswer, SecretUnusable
 from tritonobs.outside import is_loopback
 
 _CLOCK_SECONDS = 60.0
@@ -59,14 +59,14 @@ class ChatClient:
         host = self._base_urls.get(chat.name) or f"{parts.scheme}://{parts.netloc}"
         query = chat.query(parts, key, now)
         request = f"POST {host}{'/…' if chat.path_is_secret else parts.path}"
-        answer, body = _posted(
+        answer, body = posted(
             self._session,
             f"{host}{parts.path}" + (f"?{query}" if query else ""),
             chat.signed(message.body(), key, now),
+            {"Content-Type": f"{_JSON};charset=utf-8"},
             seconds=self._timeout_seconds,
             shown=request,
             secrets=(query, *([parts.path] if chat.path_is_secret else [])),
-            kind=f"{_JSON};charset=utf-8",
         )
         if answer.status_code in _REDIRECTS:
             raise BadAnswer(f"{request} answered {_redirect(answer)}")
@@ -76,6 +76,29 @@ class ChatClient:
         except NotUnderstood as error:
             raise BadAnswer(f"{request} answered {error}") from None
         return self._with_clock(chat, reply, headers.get("date", "")) if secret else reply
+
+    def pass_on(self, address: Secret, body: bytes) -> None:
+        """Post JSON to another service, once. No error shows more of its address than the host.
+
+        Raises:
+            SecretUnusable: the secret is not an address.
+            ClientError: the service could not be reached, or did not answer 2xx.
+        """
+        parts = address.as_address()
+        if not parts.hostname:
+            raise SecretUnusable("it is not an address; write one like https://host/path")
+        request = f"POST {parts.scheme}://{parts.hostname}/…"
+        answer, _ = posted(
+            self._session,
+            address.reveal(),
+            body,
+            {"Content-Type": _JSON},
+            seconds=self._timeout_seconds,
+            shown=request,
+            secrets=(parts.path, parts.query),
+        )
+        if not requests.codes.ok <= answer.status_code < requests.codes.multiple_choices:
+            raise BadAnswer(f"{request} answered {answer.status_code}")
 
     def close(self) -> None:
         """Give the connections back."""
@@ -111,64 +134,7 @@ def require_webhook(chat: RobotChat, webhook: Secret, *, anywhere: bool = False)
         raise SecretUnusable(f"the webhook is not {chat.title}'s; it looks like {chat.webhook_like}")
 
 
-def _posted(
-    web: requests.Session,
-    url: str,
-    data: bytes,
-    *,
-    seconds: float,
-    shown: str,
-    secrets: Sequence[str],
-    kind: str = _JSON,
-) -> tuple[requests.Response, bytes]:
-    """As `posted`; errors show none of the `secrets`.
-
-    Raises:
-        ClientError: as there.
-    """
-    try:
-        return posted(web, url, data, {"Content-Type": kind}, seconds=seconds, shown=shown)
-    except ClientError as error:
-        # `from None`, because the errors of requests quote the address with its token.
-        raise type(error)(without(str(error), *secrets)) from None
-
-
 def _redirect(answer: requests.Response) -> str:
     """Where to, without its path, which may repeat the secret."""
     host = urlsplit(answer.headers.get("Location", "")).hostname
     return f"{answer.status_code}: a redirect{f' to {host}' if host else ''} is not followed"
-
-
-class Relay:
-    """Posts JSON; usable from several threads. No error shows more of the address than its host."""
-
-    def __init__(self, *, timeout_seconds: float = 5.0) -> None:
-        self._timeout_seconds = timeout_seconds
-        self._session = session()
-
-    def post(self, address: Secret, body: bytes) -> None:
-        """Pass the body on, once.
-
-        Raises:
-            SecretUnusable: the secret is not an address.
-            ClientError: the service could not be reached, or did not answer 2xx.
-        """
-        parts = address.as_address()
-        if not parts.hostname:
-            raise SecretUnusable("it is not an address; write one like https://host/path")
-        request = f"POST {parts.scheme}://{parts.hostname}/…"
-        secrets = (parts.path, parts.query)
-        answer, _ = _posted(
-            self._session,
-            address.reveal(),
-            body,
-            seconds=self._timeout_seconds,
-            shown=request,
-            secrets=secrets,
-        )
-        if not requests.codes.ok <= answer.status_code < requests.codes.multiple_choices:
-            raise BadAnswer(f"{request} answered {answer.status_code}")
-
-    def close(self) -> None:
-        """Give the connections back."""
-        self._session.close()

@@ -74,7 +74,7 @@ def parse_page(text: str, *, prefixes: tuple[str, ...] = ("",)) -> MetricsPage:
         if not line.strip() or line.startswith("#") or not line.startswith(prefixes):
             continue
         if len(samples) + len(unreadable) >= MOST_SAMPLES:
-            raise BadAnswer(f"a metrics page has more than {MOST_SAMPLES:,} samples that matter here")
+            raise BadAnswer(f"a metrics endpoint has more than {MOST_SAMPLES:,} samples that matter here")
         if len(line) > _LONGEST_LINE:
             unreadable.append(line[:_LONGEST_LINE])
             continue
@@ -105,9 +105,7 @@ def read_page(
         raise BadAnswer(f"{answer.url} answered 404; Triton's metrics have a port of their own, usually 8002")
     answer.required()
     if not answer.text.strip():
-        raise BadAnswer(
-            f"{answer.url} answered with an empty page; Triton does that on any path but /metrics"
-        )
+        raise BadAnswer(f"{answer.url} returned an empty response; Triton does that on any path but /metrics")
     return parse_page(answer.text, prefixes=prefixes)
 
 

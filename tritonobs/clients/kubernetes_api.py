@@ -36,15 +36,15 @@ LEASE_SECONDS: Final = 12
 _ASK_SECONDS = 3.0
 
 
-class Expired(ClientError):  # noqa: N818 (an event, like its siblings)
+class Expired(ClientError):
     """The server no longer knows what came after the given resource version: list again."""
 
 
-class Missing(ClientError):  # noqa: N818
+class Missing(ClientError):
     """There is no such object."""
 
 
-class Conflict(ClientError):  # noqa: N818
+class Conflict(ClientError):
     """Another client changed or made the object meanwhile."""
 
 

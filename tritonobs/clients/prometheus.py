@@ -50,12 +50,11 @@ class Series:
 
 @pydantic_dataclass(frozen=True, slots=True, kw_only=True, config=BY_NAME)
 class Target:
-    """One scrape target; `health` is up, down or unknown; times are Prometheus' own text."""
+    """One scrape target; `health` is up, down or unknown; `interval` is Prometheus' own text."""
 
     url: str = Field(validation_alias="scrapeUrl")
     health: str
     last_error: str = Field(default="", validation_alias="lastError")
-    last_scrape: str = Field(default="", validation_alias="lastScrape")
     interval: str = Field(default="", validation_alias="scrapeInterval")
     labels: Mapping[str, str]
 

@@ -11,6 +11,7 @@ from urllib.parse import SplitResult
 from tritonobs.errors import FileUnusable, SecretUnusable
 from tritonobs.files import read_bytes
 from tritonobs.outside import web_parts
+from tritonobs.plan.notify import SecretSource
 
 _MOST_BYTES = 65_536
 
@@ -50,16 +51,17 @@ def without(text: str, *secrets: str) -> str:
     return text
 
 
-def read_secret(*, file: Path | None, env: str, owner: str) -> Secret:
+def read_secret(source: SecretSource, *, owner: str) -> Secret:
     """The secret of `owner` (words for the reader, such as `robot oncall: signing secret`).
 
     Raises:
         SecretUnusable: the file or variable is missing or empty, or the file can be read by every user.
     """
+    file = source.file
     if file is None:
-        text = os.environ.get(env, "").strip()
+        text = os.environ.get(source.env, "").strip()
         if not text:
-            raise SecretUnusable(f"{owner}: the variable {env} is not set")
+            raise SecretUnusable(f"{owner}: the variable {source.env} is not set")
         return Secret(text)
     check_secret_file(file, owner=owner)
     text = secret_text(file, owner=owner)

@@ -11,7 +11,7 @@ import os
 import re
 import socket
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from http import HTTPStatus
@@ -26,6 +26,7 @@ from urllib3.connection import HTTPConnection, HTTPSConnection
 from urllib3.exceptions import ConnectTimeoutError, NewConnectionError, ReadTimeoutError
 from urllib3.poolmanager import PoolManager
 
+from tritonobs.clients.secrets import without
 from tritonobs.errors import BadAnswer, ClientError, ConnectionBroken, TimedOut, Unreachable
 from tritonobs.outside import TooMany, read_json, web_parts
 
@@ -230,24 +231,37 @@ def answered(request: str, *, whole_seconds: float, silent_seconds: float) -> It
 
 
 def posted(
-    web: requests.Session, url: str, data: bytes, headers: Mapping[str, str], *, seconds: float, shown: str
+    web: requests.Session,
+    url: str,
+    data: bytes,
+    headers: Mapping[str, str],
+    *,
+    seconds: float,
+    shown: str,
+    secrets: Sequence[str] = (),
 ) -> tuple[requests.Response, bytes]:
-    """The answer to one POST and its body; errors show the request as `shown`. A redirect is not followed.
+    """The answer to one POST and its body. A redirect is not followed.
+
+    Errors show the request as `shown`, and none of the `secrets`, which are parts of the address.
 
     Raises:
         ClientError: no connection, no whole answer in time, or one that is too large.
     """
-    with answered(shown, whole_seconds=seconds + _CONNECT_TIMEOUT_SECONDS, silent_seconds=seconds):
-        answer = web.post(
-            url,
-            data=data,
-            headers=headers,
-            timeout=(min(_CONNECT_TIMEOUT_SECONDS, seconds), seconds),
-            allow_redirects=False,
-            stream=True,
-        )
-        # Read to its end, or requests would not use the connection again.
-        body = read(answer, _MOST_POSTED_BYTES)
+    try:
+        with answered(shown, whole_seconds=seconds + _CONNECT_TIMEOUT_SECONDS, silent_seconds=seconds):
+            answer = web.post(
+                url,
+                data=data,
+                headers=headers,
+                timeout=(min(_CONNECT_TIMEOUT_SECONDS, seconds), seconds),
+                allow_redirects=False,
+                stream=True,
+            )
+            # Read to its end, or requests would not use the connection again.
+            body = read(answer, _MOST_POSTED_BYTES)
+    except ClientError as error:
+        # `from None`, because the errors of requests quote the address with its token.
+        raise type(error)(without(str(error), *secrets)) from None
     return answer, body
 
 
@@ -292,7 +306,7 @@ _here = threading.local()
 _PIECE = 65_536
 
 
-class TooLarge(ValueError):  # noqa: N818 (what happened, not whose fault it is)
+class TooLarge(ValueError):
     """An answer has more bytes than are held in memory."""
 
 

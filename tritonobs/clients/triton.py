@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, Final, TypeVar
+from typing import Final, TypeVar
 from urllib.parse import quote
 
-from pydantic import TypeAdapter
+from pydantic import AliasPath, Field, TypeAdapter
 from pydantic.dataclasses import dataclass as pydantic_dataclass
 
 from tritonobs.clients.transport import Answer, Json, Transport, as_documented
@@ -45,29 +45,21 @@ class ModelConfig:
     name: str
     platform: str
     max_batch_size: int
-    model_instances: int
-    dynamic_batching: bool
     max_queue_delay_seconds: float
     decoupled: bool
     steps: tuple[EnsembleStep, ...]
     parameters: Mapping[str, str]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@pydantic_dataclass(frozen=True, slots=True, kw_only=True)
 class ModelStats:
-    """Counts and summed seconds since the model version was loaded (an in-place reload starts them again)."""
+    """Counts, and the time of what went well, since the version was loaded (a reload starts them again)."""
 
     name: str
     version: str
-    last_inference: float
-    inferences: int
-    executions: int
-    successes: int
-    failures: int
-    success_seconds: float
-    failure_seconds: float
-    queue_seconds: float
-    compute_seconds: float
+    successes: int = Field(validation_alias=AliasPath("inference_stats", "success", "count"))
+    failures: int = Field(default=0, validation_alias=AliasPath("inference_stats", "fail", "count"))
+    success_ns: int = Field(default=0, validation_alias=AliasPath("inference_stats", "success", "ns"))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -116,7 +108,7 @@ class TritonClient(Transport):
     def stats(self, model: str = "", version: str = "") -> tuple[ModelStats, ...]:
         """Statistics of every ready model version, or of one model."""
         path = f"{_model_path(model, version)}/stats" if model else "/v2/models/stats"
-        return self._read(self.get(path), lambda body: tuple(_stats(item) for item in body["model_stats"]))
+        return self._read(self.get(path), lambda body: _STATS.validate_python(body["model_stats"]))
 
     def load(self, model: str) -> None:
         """Load a model, or reload it in place; returns when it is ready."""
@@ -144,6 +136,7 @@ class TritonClient(Transport):
 
 
 _INDEX: Final = TypeAdapter(tuple[RepositoryEntry, ...])
+_STATS: Final = TypeAdapter(tuple[ModelStats, ...])
 
 
 def _quoted(name: str) -> str:
@@ -172,40 +165,17 @@ def _trace(body: Json) -> TraceSetting:
 
 
 def _config(body: Json) -> ModelConfig:
-    batching = body.get("dynamic_batching")
+    batching = body.get("dynamic_batching") or {}
     parameters = body.get("parameters", {}).items()
     return ModelConfig(
         name=body["name"],
         platform=body.get("platform") or body.get("backend", ""),
         max_batch_size=int(body.get("max_batch_size", 0)),
-        model_instances=sum(int(group.get("count", 1)) for group in body.get("instance_group", ())),
-        dynamic_batching=batching is not None,
-        max_queue_delay_seconds=int((batching or {}).get("max_queue_delay_microseconds", 0)) / 1e6,
+        max_queue_delay_seconds=int(batching.get("max_queue_delay_microseconds", 0)) / 1e6,
         decoupled=bool(body.get("model_transaction_policy", {}).get("decoupled", False)),
         steps=tuple(
             EnsembleStep(model=step["model_name"], version=int(step.get("model_version", -1)))
             for step in body.get("ensemble_scheduling", {}).get("step", ())
         ),
         parameters={name: str(value.get("string_value", "")) for name, value in parameters},
-    )
-
-
-def _stats(item: Mapping[str, Any]) -> ModelStats:
-    inference = item["inference_stats"]
-
-    def seconds(*names: str) -> float:
-        return sum(int(inference.get(name, {}).get("ns", 0)) for name in names) / 1e9
-
-    return ModelStats(
-        name=item["name"],
-        version=str(item["version"]),
-        last_inference=int(item.get("last_inference", 0)) / 1e3,
-        inferences=int(item.get("inference_count", 0)),
-        executions=int(item.get("execution_count", 0)),
-        successes=int(inference.get("success", {}).get("count", 0)),
-        failures=int(inference.get("fail", {}).get("count", 0)),
-        success_seconds=seconds("success"),
-        failure_seconds=seconds("fail"),
-        queue_seconds=seconds("queue"),
-        compute_seconds=seconds("compute_input", "compute_infer", "compute_output"),
     )

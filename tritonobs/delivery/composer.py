@@ -370,7 +370,7 @@ def sample_alerts() -> tuple[AlertView, ...]:
     began = "2024-05-01T12:00:00Z"
     labels = {"alertname": "TritonQpsAboveLimit", "severity": "critical", "model": "inspect", "version": "1"}
     alerts = (
-        _alert("firing", labels, {"description": "inspect gets 12 requests/s, the limit is 8."}, began),
+        _alert("firing", labels, {"description": "inspect receives 12 requests/s; its limit is 8."}, began),
         _alert("resolved", {**labels, "model": "detector", "stage": "infer"}, {}, began),
         _alert("firing", {"alertname": TEST_ALERT}, {}, ""),
     )
@@ -380,7 +380,7 @@ def sample_alerts() -> tuple[AlertView, ...]:
         now=datetime(2024, 5, 1, 12, 5, tzinfo=timezone.utc),
         alertmanager_url="http://127.0.0.1:9093",
     )
-    shown = [view(alert, reader, "Time goes to: detector 78%") for alert in alerts]
+    shown = [view(alert, reader, "Latency breakdown: detector 78%") for alert in alerts]
     return shown[0], *(replace(alert, full=False) for alert in shown[1:])
 
 

@@ -161,7 +161,7 @@ class Lane:
 
     def _pause(self, trouble: str, code: str) -> None:
         self.trouble = trouble
-        _log.warning("robot %s did not take a message: %s", self.robot.name, trouble)
+        _log.warning("robot %s did not accept a message: %s", self.robot.name, trouble)
         pause = min(_LONGEST_PAUSE_SECONDS, _FIRST_PAUSE_SECONDS * 2**self._failures)
         # A robot may fail for days, and 2**1024 no longer fits into a float.
         self._failures = min(self._failures + 1, 10)

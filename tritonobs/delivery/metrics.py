@@ -43,12 +43,12 @@ class DeliveryMetrics:
         )
         self._wait = Histogram(
             names.DELIVERY_WAIT,
-            "Seconds from a call's arrival to its answer.",
+            "Seconds from a call's arrival to its response.",
             robot,
             registry=self.registry,
             buckets=_WAIT_BOUNDS,
         )
-        self.waiting = gauge(names.DELIVERY_WAITING, "Calls without an answer.", robot)
+        self.waiting = gauge(names.DELIVERY_WAITING, "Webhook calls in flight.", robot)
         self.budget = gauge(names.ROBOT_BUDGET, "Messages the robot may still send in this minute.", robot)
         self.mute = gauge(names.ROBOT_MUTED, "1 while the chat mutes the robot.", robot)
         self._info = gauge(names.ROBOT_INFO, "1; the label says which chat it is in.", (*robot, "chat"))
@@ -62,9 +62,11 @@ class DeliveryMetrics:
             robot,
         )
         self._dropped = counter(
-            names.CONNECTIONS_DROPPED, "Connections closed before their request was whole.", ("reason",)
+            names.CONNECTIONS_DROPPED, "Connections closed before the request was complete.", ("reason",)
         )
-        self.evidence = counter(names.EVIDENCE_QUERIES, "Questions to Prometheus for messages.", ("outcome",))
+        self.evidence = counter(
+            names.EVIDENCE_QUERIES, "Prometheus queries made for messages, by outcome.", ("outcome",)
+        )
         gauge(names.BUILD_INFO, "1; the version is in the label.", ("version",)).labels(__version__).set(1)
         self._codes: set[str] = set()
 

@@ -37,7 +37,7 @@ def _moment(value: object) -> datetime | None:
 Moment = Annotated[datetime | None, BeforeValidator(_moment)]
 
 
-class TooLarge(ValueError):  # noqa: N818 (what it is)
+class TooLarge(ValueError):
     """A call that is too large to be held in memory."""
 
 
@@ -80,7 +80,6 @@ class Payload(_Said):
     """One call: the alerts of one group."""
 
     group_key: str = Field(default="", alias="groupKey")
-    external_url: str = Field(default="", alias="externalURL")
     truncated: int = Field(default=0, alias="truncatedAlerts", ge=0)
     alerts: tuple[Alert, ...]
 

@@ -177,7 +177,7 @@ class Delivery:
         except asyncio.TimeoutError:
             return ()
         except Exception:  # noqa: BLE001 (the message is sent in any case)
-            _log.exception("nothing stands above the alerts of this message")
+            _log.exception("the lines above the alerts of this message failed")
             return ()
 
     async def _retire(self, name: str, committer: Committer) -> None:
@@ -207,13 +207,12 @@ def robot_secrets(robot: Robot) -> tuple[Secret, Secret | None]:
 
 
 def _webhook(robot: Robot) -> Secret:
-    source, owner = robot.webhook, f"robot {robot.name}: webhook"
-    return read_secret(file=source.file, env=source.env, owner=owner)
+    return read_secret(robot.webhook, owner=f"robot {robot.name}: webhook")
 
 
 def _signing_secret(robot: Robot) -> Secret | None:
-    source, owner = robot.secret, f"robot {robot.name}: signing secret"
-    return read_secret(file=source.file, env=source.env, owner=owner) if source else None
+    source = robot.secret
+    return read_secret(source, owner=f"robot {robot.name}: signing secret") if source else None
 
 
 def robot_faults(robot: Robot) -> Iterator[str]:
@@ -244,7 +243,7 @@ def check_secrets(notify: Notify) -> None:
         robot_secrets(robot)
     for webhook in notify.relayed:
         if webhook.secret:
-            read_secret(file=webhook.secret.file, env=webhook.secret.env, owner=f"webhook {webhook.name}")
+            read_secret(webhook.secret, owner=f"webhook {webhook.name}")
 
 
 class Evidence:
@@ -270,7 +269,7 @@ class Evidence:
             )
         except Exception as error:  # noqa: BLE001 (the message is sent in any case)
             self._metrics.evidence.labels("failed").inc()
-            _log.debug("no evidence for this message: %s", error)
+            _log.debug("no latency breakdown for this message: %s", error)
             return {}
         self._metrics.evidence.labels("answered").inc()
         return found

@@ -304,7 +304,7 @@ LANGUAGES: Final[Mapping[str, Words]] = {
         board="board",
         runbook="runbook",
         silence="silence",
-        evidence="Time goes to: {}",
+        evidence="Latency breakdown: {}",
         unshown="(This alert is damaged and cannot be shown in full.)",
     ),
     "zh": Words(

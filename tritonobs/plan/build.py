@@ -148,11 +148,10 @@ def _annotations(spec: Spec) -> Iterator[Finding]:
     section = spec.kubernetes
     asked = section.model_fields_set & {"watch", "annotation", "kinds", "events"} if section else ()
     if section and section.watch and asked and spec.limits_source == "rules":
-        yield spec.source.finding(
+        yield spec.source.warning(
             ("kubernetes", min(asked)),
             "annotations are ignored: limits_source is rules, and the rules have the limits of this file",
             hint="write limits_source: serve, or watch: false",
-            severity=Severity.WARNING,
         )
 
 
@@ -194,7 +193,7 @@ def _links(spec: Spec) -> Iterator[Finding]:
             message = f"has no {part}: links in messages lead to {quoted(address)}"
             hint = "a browser outside the containers' network may not know that host"
             path = ("addresses", "public")
-            yield spec.source.finding(path, message, hint=hint, key=True, severity=Severity.WARNING)
+            yield spec.source.warning(path, message, hint=hint, key=True)
 
 
 def _times(spec: Spec) -> Iterator[Finding]:
@@ -221,7 +220,7 @@ def _times(spec: Spec) -> Iterator[Finding]:
         message = (
             f"{shown(evaluation)} is shorter than scrape_interval; rules are evaluated every {shown(scrape)}"
         )
-        yield spec.source.finding(("prometheus", "evaluation_interval"), message, severity=Severity.WARNING)
+        yield spec.source.warning(("prometheus", "evaluation_interval"), message)
 
 
 def _calls(spec: Spec) -> Iterator[Finding]:
@@ -306,7 +305,7 @@ def _matched(spec: Spec, at: tuple[Step, ...], match: Mapping[str, Sequence[str]
         if label not in known and (guess := spec.source.guess(label, known)):
             message = "is not a label of our alerts"
             hint = f"{guess} correct where your Prometheus adds it"
-            yield spec.source.finding(path, message, hint=hint, key=True, severity=Severity.WARNING)
+            yield spec.source.warning(path, message, hint=hint, key=True)
         allowed = dict.fromkeys(written.get(label, values))
         for position, value in enumerate(values):
             if value not in allowed:
@@ -314,7 +313,7 @@ def _matched(spec: Spec, at: tuple[Step, ...], match: Mapping[str, Sequence[str]
                 message = f"found {quoted(value)}, {what}; known are {listed(allowed)}"
                 hint = spec.source.guess(value, allowed)
                 place = (*path, position)
-                yield spec.source.finding(place, message, hint=hint, severity=Severity.WARNING)
+                yield spec.source.warning(place, message, hint=hint)
 
 
 def _never_reached(spec: Spec) -> Iterator[Finding]:
@@ -323,11 +322,10 @@ def _never_reached(spec: Spec) -> Iterator[Finding]:
     for place, route in enumerate(routes):
         if not route.match and not route.continue_ and place + 1 < len(routes):
             last = spec.source.original(("notify", "routes", place))
-            yield spec.source.finding(
+            yield spec.source.warning(
                 ("notify", "routes", place + 1),
                 f"no alert reaches this route and those below it: {dotted(last)} takes every alert",
                 hint="put that one last, or write continue: true there",
-                severity=Severity.WARNING,
             )
             return
 

@@ -11,7 +11,7 @@ from typing import Final
 from urllib.parse import urlsplit
 
 from tritonobs import names
-from tritonobs.findings import Finding, Severity, Step, listed, quoted
+from tritonobs.findings import Finding, Step, listed, quoted
 from tritonobs.plan.fleet import Model, QpsLimit, sections
 from tritonobs.plan.kubernetes import ScaledPool, build_pools
 from tritonobs.plan.limits import (
@@ -108,9 +108,7 @@ def _out_of_reach(spec: Spec, model: ModelSpec, path: tuple[str, ...]) -> Iterat
                 f"{format_number(own.qps_limit)} is above the limit of the whole model "
                 f"({format_number(whole)}), which is reached first"
             )
-            yield spec.source.finding(
-                (*path, "versions", version, "qps_limit"), message, severity=Severity.WARNING
-            )
+            yield spec.source.warning((*path, "versions", version, "qps_limit"), message)
 
 
 def _indistinct(spec: Spec, model: ModelSpec, path: tuple[str, ...]) -> Iterator[Finding]:
@@ -137,7 +135,7 @@ def _capped(spec: Spec, models: Sequence[Model]) -> Iterator[Finding]:
         path, own = written[field]
         message = f"{format_number(own.qps)} is more than the pipeline's members allow: {limit.origin}"
         hint = f"{format_number(limit.qps)} is in force"
-        yield spec.source.finding(path, message, hint=hint, severity=Severity.WARNING)
+        yield spec.source.warning(path, message, hint=hint)
 
 
 def autoscaling_findings(spec: Spec) -> Iterator[Finding]:
@@ -162,20 +160,18 @@ def autoscaling_findings(spec: Spec) -> Iterator[Finding]:
             yield spec.source.finding((*_AT, name), message, key=True)
         prometheus = urlsplit(spec.addresses.prometheus).hostname
         if pool.said.by == "keda" and prometheus in _THIS_MACHINE:
-            yield spec.source.finding(
+            yield spec.source.warning(
                 (*_AT, name, "by"),
                 f"KEDA would ask {quoted(spec.addresses.prometheus)}, which is its own pod",
                 hint="write addresses.prometheus as pods of the cluster reach it",
-                severity=Severity.WARNING,
             )
         # TritonAutoscalerBlind asks for autoscalers by this pattern, which PromQL matches as a whole.
         if not re.fullmatch(spec.rules.pool_names, pool.autoscaler):
-            yield spec.source.finding(
+            yield spec.source.warning(
                 (*_AT, name),
                 f"its autoscaler {quoted(pool.autoscaler)} is not matched by rules.pool_names "
                 f"({quoted(spec.rules.pool_names)}), so no alert reports that it has no metric",
                 key=True,
-                severity=Severity.WARNING,
             )
 
 
@@ -202,13 +198,12 @@ def _signals(spec: Spec, pool: ScaledPool, limited: frozenset[str]) -> Iterator[
         yield spec.source.finding((*_AT, pool.name), message, key=True)
     elif unlimited:
         has = "has" if len(unlimited) == 1 else "have"
-        yield spec.source.finding(
+        yield spec.source.warning(
             (*_AT, pool.name),
             f"{listed(unlimited)} {has} no qps_limit, so the offered load does not grow the pool; "
             "only waiting requests do",
             hint="write a qps_limit; an annotation still takes its place",
             key=True,
-            severity=Severity.WARNING,
         )
 
 
@@ -252,11 +247,10 @@ def _shards(spec: Spec) -> Iterator[Finding]:
         message = "found shards, which need rules.tier; allowed are global and shard"
         yield spec.source.finding(("prometheus", "shards"), message)
     if tier != "all" and not shards:
-        yield spec.source.finding(
+        yield spec.source.warning(
             ("rules", "tier"),
             "prometheus.shards is empty, so no configuration of shards is written and nothing reads them",
             hint="correct where shards write to the global Prometheus, or where an operator has them",
-            severity=Severity.WARNING,
         )
     yield from _addresses(spec, "shard", shards)
 
@@ -286,11 +280,10 @@ def _labels(spec: Spec) -> Iterator[Finding]:
         message = f"found {quoted(rules.cluster_label)}, which is the replica_label, too"
         yield spec.source.finding(("rules", "cluster_label"), message)
     if rules.replica_label == names.REPLICA:
-        yield spec.source.finding(
+        yield spec.source.warning(
             ("rules", "replica_label"),
             "Thanos usually takes the label replica for copies of one Prometheus and would merge the servers",
             hint="write the label that your PodMonitor gives servers, like pod or instance",
-            severity=Severity.WARNING,
         )
 
 
@@ -307,11 +300,10 @@ def _selector(spec: Spec, field: str, job: str) -> Iterator[Finding]:
                 # `selects` below compiles the same pattern and would raise.
                 return
     if spec.kubernetes is None and not selects(selector, {"job": job, **labels_selected(selector)}):
-        yield spec.source.finding(
+        yield spec.source.warning(
             ("rules", field),
             f"prometheus.yml as built gives job={quoted(job)}, which this does not select",
             hint="correct where your own Prometheus scrapes; else write labels with =, targets then get them",
-            severity=Severity.WARNING,
         )
 
 

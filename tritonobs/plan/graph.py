@@ -52,7 +52,7 @@ MOST_CALLS: Final = 1_000_000
 """Of one model for one request of a pipeline, over all levels between them."""
 
 
-class TooManyCalls(ValueError):  # noqa: N818 (reads as an event)
+class TooManyCalls(ValueError):
     """Pipelines call more models than is plausible; `model` is where that shows."""
 
     def __init__(self, model: str, message: str) -> None:

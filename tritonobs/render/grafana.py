@@ -16,9 +16,8 @@ from typing import Any, Final, TypeVar
 
 from tritonobs import assets, names
 from tritonobs.plan.fleet import Plan
-from tritonobs.plan.rules import rule_windows
 from tritonobs.render.artifact import Artifact, yaml_text
-from tritonobs.render.rules import mixin_knobs
+from tritonobs.render.rules import mixin_knobs, rules_config
 from tritonobs.units import format_duration
 
 PROVISIONING: Final = PurePosixPath("/etc/grafana/provisioning")
@@ -104,23 +103,19 @@ def _boards(folder: PurePosixPath) -> dict[str, object]:
 
 
 def board_knobs(plan: Plan) -> dict[str, Any]:
-    """What the fleet file decides about boards: windows in the names of records, the replica's label, names.
+    """What the fleet file decides about boards: the replica's label, names, and what it decides about rules.
 
     Names of models, SLOs and replicas are for their colours.
     """
-    settings = plan.prometheus
-    windows = rule_windows(settings.scrape_interval_seconds, settings.evaluation_interval_seconds)
     rules = plan.rules
     return {
-        "short": windows.short,
-        "medium": windows.medium,
         "replica": rules.replica_label,
         "triton": rules.selector,
         "serve": rules.serve_selector,
         "pools": rules.pool_names,
         "source": SOURCE,
         "cluster": rules.cluster_label or names.CLUSTER,
-        "thresholds": mixin_knobs(rules.thresholds),
+        "mixin": mixin_knobs(rules_config(plan)),
         "models": _few(tuple((model.name, model.versions) for model in plan.models)),
         "slos": _few(tuple(sorted({slo.name for slo in plan.slos}))),
         "replicas": _few(tuple(replica.name for replica in plan.replicas)),

@@ -1,7 +1,6 @@
-"""Tables and progress on a terminal, a pipe or a log file.
+"""Tables and sentences on a terminal, a pipe or a log file.
 
-Honours NO_COLOR and COLUMNS. Without a terminal a table is plain text 80 columns wide, and progress is a line
-now and then instead of a bar.
+Honours NO_COLOR and COLUMNS. Without a terminal a table is plain text 80 columns wide.
 """
 
 from __future__ import annotations
@@ -9,22 +8,17 @@ from __future__ import annotations
 import io
 import sys
 import textwrap
-import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Literal, TextIO
 
 from rich import box
 from rich.console import Console
-from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn
 from rich.style import Style as RichStyle
 from rich.table import Table as RichTable
 from rich.text import Text
 
 from tritonobs.outside import shown
 
-_QUIET_SECONDS = 10.0
 Style = Literal["", "bold", "dim", "red", "yellow", "green"]
 
 
@@ -118,33 +112,6 @@ def print_link(name: str, url: str, *, file: TextIO | None = None) -> None:
 def plain(text: str) -> str:
     """The text with control characters spelled out, so that a name cannot drive the terminal."""
     return shown(text)
-
-
-@contextmanager
-def progress_bar(what: str, *, file: TextIO | None = None) -> Iterator[Callable[[float, str], None]]:
-    """A bar on stderr while the block runs; call what it gives with a share of 1 and a few words."""
-    console = plain_console(file or sys.stderr)
-    if not console.is_terminal:
-        yield _lines(what, console)
-        return
-    columns = (TextColumn("{task.description}", markup=False), BarColumn(), TaskProgressColumn())
-    with Progress(
-        *columns, TextColumn("{task.fields[words]}", markup=False), console=console, transient=True
-    ) as bar:
-        task = bar.add_task(plain(what), total=1.0, words="")
-        yield lambda share, words: bar.update(task, completed=share, words=plain(words))
-
-
-def _lines(what: str, console: Console) -> Callable[[float, str], None]:
-    spoke = time.monotonic()
-
-    def speak(share: float, words: str) -> None:
-        nonlocal spoke
-        if time.monotonic() - spoke >= _QUIET_SECONDS:
-            spoke = time.monotonic()
-            console.print(Text(plain(f"{what} {share:.0%} {words}")))
-
-    return speak
 
 
 def plain_console(file: TextIO) -> Console:

@@ -85,7 +85,7 @@ def draw(
     rows = sorted_rows(view.rows, screen.sort, screen.chosen)
     if order is not None:
         rows = tuple(sorted(rows, key=lambda row: order.get((row.model, row.version), len(order))))
-    below = [Text(plain(f"not seen: {unseen.why}")[:width], style="red") for unseen in view.unseen]
+    below = [Text(plain(f"unavailable data: {unseen.why}")[:width], style="red") for unseen in view.unseen]
     if not rows and view.rows:
         below.append(Text(f"no model's name contains {screen.chosen!r}"[:width], style="yellow"))
     room = len(rows) if height is None else max(0, height - len(lines) - len(below))

@@ -20,8 +20,6 @@ from urllib.parse import urlsplit
 from markdown_it import MarkdownIt
 from prometheus_client import disable_created_metrics
 from prometheus_client.exposition import CONTENT_TYPE_PLAIN_0_0_4, generate_latest
-from starlette.applications import Starlette
-from starlette.middleware import Middleware
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import HTMLResponse, JSONResponse, PlainTextResponse, Response
 from starlette.routing import Route
@@ -38,7 +36,7 @@ from tritonobs.outside import is_loopback
 from tritonobs.plan.notify import SecretSource
 from tritonobs.serve.config import Served, load_served
 from tritonobs.serve.daemon import Daemon, lease_of
-from tritonobs.serve.server import KnownHosts, Listen, forgiving, listening, until_told, url_of
+from tritonobs.serve.server import Listen, application, listening, until_told, url_of
 from tritonobs.tasks import Threads
 
 _PAGE_SECONDS = 9.0
@@ -74,10 +72,7 @@ def make_app(daemon: Daemon) -> ASGIApp:
 
     async def metrics(_: Request) -> Response:
         daemon.delivery.measure()
-        try:
-            page = await daemon.paging.run(lambda: _page(daemon), seconds=_PAGE_SECONDS)
-        except TimedOut as error:
-            return PlainTextResponse(f"{error}\n", 503)
+        page = await daemon.paging.run(lambda: _page(daemon), seconds=_PAGE_SECONDS)
         return Response(page, headers={"Content-Type": CONTENT_TYPE_PLAIN_0_0_4})
 
     async def discovery(_: Request) -> Response:
@@ -91,9 +86,8 @@ def make_app(daemon: Daemon) -> ASGIApp:
     async def ready(_: Request) -> Response:
         return PlainTextResponse(*_readiness(daemon))
 
-    refused = partial(daemon.metrics.refused, "unknown_host")
-    app = Starlette(
-        routes=[
+    return application(
+        [
             *(robots_of(chat.name) for chat in robot_chats()),
             Route("/alertmanager/webhook/{webhook}", partial(pass_on, daemon=daemon), methods=["POST"]),
             Route("/metrics", metrics),
@@ -103,11 +97,9 @@ def make_app(daemon: Daemon) -> ASGIApp:
             *(route for part in daemon.parts for route in part.routes()),
             *manual_routes(),
         ],
-        middleware=[
-            Middleware(KnownHosts, names=lambda: daemon.served.host_names | daemon.names, refused=refused)
-        ],
+        lambda: daemon.served.host_names | daemon.names,
+        partial(daemon.metrics.refused, "unknown_host"),
     )
-    return forgiving(app)
 
 
 def _page(daemon: Daemon) -> bytes:
@@ -132,10 +124,7 @@ def manual_routes() -> list[Route]:
     threads = Threads("runbooks", most=2)
 
     async def answer(request: Request) -> Response:
-        try:
-            return await threads.run(partial(_answer, request), seconds=_MANUAL_SECONDS)
-        except TimedOut as error:
-            return PlainTextResponse(f"{error}\n", 503)
+        return await threads.run(partial(_answer, request), seconds=_MANUAL_SECONDS)
 
     return [
         route
@@ -228,8 +217,7 @@ async def pass_on(request: Request, daemon: Daemon) -> Response:
 
 def _relay(daemon: Daemon, name: str, source: SecretSource, body: bytes) -> None:
     # Read here, in the thread, because the event loop touches no disk.
-    address = read_secret(file=source.file, env=source.env, owner=f"webhook {name}")
-    daemon.relay.post(address, body)
+    daemon.client.pass_on(read_secret(source, owner=f"webhook {name}"), body)
 
 
 def _refused(request: Request, daemon: Daemon) -> Response | None:

@@ -25,7 +25,7 @@ from tritonobs.errors import FileUnusable, TimedOut, TritonobsError
 from tritonobs.files import read_bytes
 from tritonobs.plan.build import build_plan
 from tritonobs.plan.fleet import Plan, known_names
-from tritonobs.plan.notify import Auth
+from tritonobs.plan.notify import Auth, SecretSource
 from tritonobs.spec.load import load_fleet
 from tritonobs.tasks import Threads
 
@@ -144,7 +144,7 @@ class Watcher:
         self._served = served
         self._complaint = ""
         self._note()
-        _log.info("%s: loaded again", self._path)
+        _log.info("%s: reloaded", self._path)
 
     def _changed(self) -> Served | None:
         """The current fleet file, if it is not in use."""
@@ -212,7 +212,7 @@ def read_gate(auth: Auth | None) -> Gate | None:
     """
     if auth is None:
         return None
-    return Gate(secret=read_secret(file=auth.file, env="", owner="notify.auth"), username=auth.username)
+    return Gate(secret=read_secret(SecretSource(file=auth.file), owner="notify.auth"), username=auth.username)
 
 
 def _decoded(given: bytes) -> bytes:

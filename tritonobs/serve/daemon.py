@@ -18,7 +18,7 @@ from prometheus_client.core import GaugeMetricFamily
 from prometheus_client.registry import Collector
 
 from tritonobs import names
-from tritonobs.clients.chat import ChatClient, Relay
+from tritonobs.clients.chat import ChatClient
 from tritonobs.clients.kubernetes_api import KubernetesApi, Lease
 from tritonobs.delivery.composer import Said
 from tritonobs.delivery.metrics import DeliveryMetrics
@@ -76,8 +76,7 @@ class Daemon:
             if part.series:
                 self.metrics.registry.register(part.series)
         self._objectives = ObjectivePage()
-        self.relay = Relay()
-        self._client = client
+        self.client = client
         self.room = Room(MOST_BYTES, most=_BODIES_AT_ONCE * MOST_BYTES)
         self.reading, self.paging = Threads("webhook"), Threads("metrics page")
         self.relaying = Threads("relay", most=_RELAYED_AT_ONCE)
@@ -122,8 +121,7 @@ class Daemon:
         await self.leading.close()
         self.limits.close()
         self.supervisor.close()
-        self._client.close()
-        self.relay.close()
+        self.client.close()
         for part in self.parts:
             part.close()
 
@@ -184,7 +182,9 @@ class Leading(Collector):
         try:
             await self._threads.run(self._lease.release, seconds=_LAST_SECONDS)
         except (ClientError, SecretUnusable) as error:
-            _log.warning("the Lease could not be given back, another takes it when it runs out: %s", error)
+            _log.warning(
+                "the Lease could not be released; another process takes over when it expires: %s", error
+            )
         self._lease.close()
 
     def collect(self) -> Iterator[GaugeMetricFamily]:

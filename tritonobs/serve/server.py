@@ -19,18 +19,20 @@ import signal
 import socket
 import time
 from collections import OrderedDict
-from collections.abc import Awaitable, Callable, Collection, Iterator
+from collections.abc import Awaitable, Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import h11
 import uvicorn
+from starlette.applications import Starlette
 from starlette.requests import Request
-from starlette.responses import PlainTextResponse
+from starlette.responses import PlainTextResponse, Response
+from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-from tritonobs.errors import TritonobsError
+from tritonobs.errors import TimedOut, TritonobsError
 from tritonobs.outside import is_known, shown, shown_lines
 from tritonobs.units import host_port
 
@@ -170,7 +172,7 @@ class Careful(H11Protocol):
     _answered: float | None = None
     """When the last answer was complete."""
 
-    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override] # TCP has no other transport
         """Begin with the time for a header, replacing another connection where all are taken."""
         super().connection_made(transport)
         self._limit(self.header_seconds, "header_time")
@@ -307,6 +309,18 @@ def forgiving(app: ASGIApp) -> ASGIApp:
             _log.info("a caller broke off in the middle of its request: %s", error)
 
     return answer
+
+
+def application(
+    routes: Sequence[Route], names: Callable[[], Collection[str]], refused: Callable[[], None]
+) -> ASGIApp:
+    """These routes under known host names; 503 where one of them runs out of time."""
+    app = Starlette(routes=routes, exception_handlers={TimedOut: _out_of_time})
+    return forgiving(KnownHosts(app, names, refused))
+
+
+def _out_of_time(_: Request, error: Exception) -> Response:
+    return PlainTextResponse(f"{error}\n", 503)
 
 
 class Room:

@@ -54,7 +54,7 @@ _HINTS = {
 }
 
 
-class _Stopped(Exception):  # noqa: N818 (a finding was written down, and reading on makes no sense)
+class _Stopped(Exception):
     """The document is unreadable from here on."""
 
 

@@ -65,7 +65,7 @@ class ReplicaSpec(Section):
     url: Url = Field(description="Triton's HTTP address.")
     metrics_url: Url | None = Field(
         default=None,
-        description="Triton's metrics page; port 8002 and /metrics on the same host when left out.",
+        description="Triton's metrics endpoint; port 8002 and /metrics on the same host when left out.",
     )
 
 
@@ -80,7 +80,7 @@ class PodsSpec(Section):
         pattern=r"^([a-z0-9]([a-z0-9-]*[a-z0-9])?)?$",
         description="Their namespace; all namespaces when left out.",
     )
-    port: Port = Field(default=8002, description="The port of Triton's metrics page.")
+    port: Port = Field(default=8002, description="The port of Triton's metrics endpoint.")
     http_port: Port = Field(default=8000, description="The port of Triton's HTTP address.")
 
 
@@ -104,7 +104,7 @@ class DnsSpec(Section):
     """Triton servers are the addresses behind a name, like that of a headless Service."""
 
     name: Annotated[str, BeforeValidator(_host)] = Field(description="The host name; its A records (IPv4).")
-    port: Port = Field(default=8002, description="The port of Triton's metrics page.")
+    port: Port = Field(default=8002, description="The port of Triton's metrics endpoint.")
     http_port: Port = Field(default=8000, description="The port of Triton's HTTP address.")
 
 
@@ -218,12 +218,12 @@ class IncidentsSpec(Section):
     update_interval: Duration = Field(
         default=Decimal(300),
         description="The least time between two messages of an incident about what can wait: warnings, "
-        "another cause, that it goes back.",
+        "another cause, recovery.",
     )
     hold_back: bool = Field(
         default=True,
-        description="Whether such news waits, and what a message of the incident named is not sent again. "
-        "Off, every alert is sent as it comes.",
+        description="Whether such updates wait, and alerts that a message of the incident named are left "
+        "out of the next. false: every alert is sent as it comes.",
     )
     folder: File | None = Field(
         default=None,
@@ -254,7 +254,7 @@ def _nothing_is_empty(value: object) -> object:
 class ScheduledLimit(Section):
     """A limit between two moments; afterwards it reverts to the normal limit."""
 
-    qps_limit: Qps = Field(description="The limit in this time, in requests a second.")
+    qps_limit: Qps = Field(description="The limit in this time, in requests/s.")
     valid_from: Moment | None = Field(
         default=None, description="Begins at this moment; has always been in force when left out."
     )
@@ -278,7 +278,7 @@ class SloSpec(Section):
     """An SLO: about latency with `threshold`, else about availability. `none` disables an inherited SLO."""
 
     objective: Objective | None = Field(
-        default=None, description="The promised share of good requests in `slo_period`."
+        default=None, description="The target share of good requests in `slo_period`."
     )
     threshold: Duration | None = Field(
         default=None,
@@ -323,7 +323,7 @@ class TokensSpec(Section):
         default=None, description="Tokens of prompts. `unlimited` ends inheritance."
     )
     tokens_out: Tokens | None = Field(
-        default=None, description="Tokens of answers. `unlimited` ends inheritance."
+        default=None, description="Tokens of responses. `unlimited` ends inheritance."
     )
 
 
@@ -348,7 +348,7 @@ _TEAM = Field(default=None, description="The team that owns it; a label of alert
 _TIER = Field(default=None, description="Its importance (critical, standard, …); a label of alerts.")
 _QPS = Field(
     default=None,
-    description="The most requests a second, over all replicas. Inherited; `unlimited` ends inheritance.",
+    description="The most requests/s, over all replicas. Inherited; `unlimited` ends inheritance.",
 )
 _TOKENS = Field(default=None, description="Limits of a language model; each is inherited on its own.")
 _SCHEDULE = Field(
@@ -441,7 +441,7 @@ class Spec(Section):
         "The environment variable TRITONOBS_LIMITS_LOG takes precedence.",
     )
     qps_limit: Qps | None = Field(
-        default=None, description="The most requests a second over all models that clients call."
+        default=None, description="The most requests/s over all models that clients call."
     )
     scheduled_limits: tuple[ScheduledLimit, ...] = _SCHEDULE
     defaults: DefaultsSpec = Field(default_factory=DefaultsSpec, description="Inherited by every model.")

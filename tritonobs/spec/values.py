@@ -64,7 +64,7 @@ def parse_tokens(value: object) -> Decimal:
 def _parse_rate(value: object, least: Decimal, most: Decimal, things: str) -> Decimal:
     if value in ("unlimited", UNLIMITED):
         return UNLIMITED
-    return number_field(value, least, most, f"{things} a second", "or unlimited")
+    return number_field(value, least, most, f"{things} per second", "or unlimited")
 
 
 def parse_calls(value: object) -> Decimal:
@@ -203,7 +203,7 @@ def number_schema(least: Decimal, most: Decimal) -> dict[str, Any]:
 def _rate_schema(least: Decimal, most: Decimal, things: str) -> WithJsonSchema:
     number = number_schema(least, most)
     return WithJsonSchema(
-        {"description": f"{things} a second, or unlimited", "anyOf": [number, {"const": "unlimited"}]}
+        {"description": f"{things} per second, or unlimited", "anyOf": [number, {"const": "unlimited"}]}
     )
 
 

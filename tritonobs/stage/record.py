@@ -178,7 +178,7 @@ class Timer:
         return self._recorder.decorated(self._stage, self._n, function)
 
 
-class InvalidInput(ValueError):  # noqa: N818 (reads as an event, as HTTP's "bad request" does)
+class InvalidInput(ValueError):
     """The client's input is not valid: the caller's fault, as HTTP's 400.
 
     If it leaves a `request` block, the requests of the block are `invalid` and not `error`, and are counted

@@ -27,7 +27,7 @@ FAMILIES: Final[dict[str, tuple[str, tuple[str, ...]]]] = {
     ),
     STAGE_ITEMS: ("Things a stage worked on, by kind.", ("stage", "kind")),
     STAGE_INFO: ("1; path is how this worker records: compiled, or python (slower).", ("path",)),
-    HEARTBEAT: ("When this worker last handed over its numbers, in Unix time.", ()),
+    HEARTBEAT: ("Time of the worker's last metrics flush, in Unix time.", ()),
     FLUSH_ERRORS: ("Metric calls that failed; a family that failed is not used again.", ()),
     FLUSH_SECONDS: ("Time spent in metric calls, in seconds.", ()),
     FLUSH_DROPPED: ("Records not passed on: label_cap, invalid, queue_full or forked.", ("reason",)),

@@ -12,7 +12,6 @@ import logging
 import os
 import re
 import threading
-import warnings
 from collections.abc import Callable, Mapping, MutableMapping, Sequence
 from typing import Any, Final
 
@@ -82,11 +81,6 @@ class Stages:
         self.time = self.batch = self._record.time
         self.request = self._record.request
         self.items = self._record.items
-
-    def timed(self, stage: str) -> Callable[[Callable[..., object]], Callable[..., object]]:
-        """The old name of `time` as a decorator. It still works, and warns."""
-        warnings.warn("stages.timed(stage) is now stages.time(stage)", DeprecationWarning, stacklevel=2)
-        return self.time(stage)
 
     def observe(self, stage: str, seconds: float, n: int = 1) -> None:
         """Record `n` observations of `seconds` each."""
@@ -188,7 +182,7 @@ class Worker:
             # Else every ended flusher stays in memory until the process ends.
             atexit.unregister(self.flusher.abandon)
         else:
-            _log.warning("worker %s: Triton did not take the last metrics in time", self.name)
+            _log.warning("worker %s: Triton did not accept the last metrics in time", self.name)
 
 
 _workers: list[Worker] = []

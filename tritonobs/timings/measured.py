@@ -52,7 +52,6 @@ class ServerTiming:
     rate: float
     request: float | None
     queue: float | None
-    compute: float | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -135,9 +134,8 @@ def mean_questions(scope: promql.Scope, window_seconds: float) -> dict[str, str]
     """PromQL for rates and means of these models, of Triton and of the stages; few series."""
     chosen = scope.of()
 
-    def per_model(*metrics: str) -> str:
-        rates = " + ".join(promql.rate(metric, chosen, window_seconds) for metric in metrics)
-        return promql.summed(rates, promql.MODEL_VERSION)
+    def per_model(metric: str) -> str:
+        return promql.rates(metric, chosen, window_seconds, promql.MODEL_VERSION)
 
     def per_stage(part: str) -> str:
         metric = f"{names.STAGE_DURATION}_{part}"
@@ -147,7 +145,6 @@ def mean_questions(scope: promql.Scope, window_seconds: float) -> dict[str, str]
         "requests": per_model(names.TRITON_SUCCESS),
         "request": per_model(names.TRITON_REQUEST_US),
         "queue": per_model(names.TRITON_QUEUE_US),
-        "compute": per_model(*promql.COMPUTE_US),
         "count": per_stage("count"),
         "sum": per_stage("sum"),
         "backend_sum": per_model(f"{names.VLLM_REQUEST}_sum"),
@@ -173,9 +170,7 @@ def bucket_questions(scope: promql.Scope, window_seconds: float) -> dict[str, st
 
 
 def _servers(answers: Answers) -> dict[Subject, ServerTiming]:
-    spent = {
-        name: _by(answers.get(name, ()), promql.MODEL_VERSION) for name in ("request", "queue", "compute")
-    }
+    spent = {name: _by(answers.get(name, ()), promql.MODEL_VERSION) for name in ("request", "queue")}
     return {
         (key[0], key[1]): ServerTiming(
             rate=rate,

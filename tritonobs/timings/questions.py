@@ -50,7 +50,6 @@ def window_questions(
         | {
             "size_sum": rates(f"{names.STAGE_SIZE}_sum", *stage_kind),
             "size_count": rates(f"{names.STAGE_SIZE}_count", *stage_kind),
-            "items": rates(names.STAGE_ITEMS, *stage_kind),
             "stage_errors": rates(
                 names.STAGE_ERRORS, *_MODEL_VERSION, names.STAGE, names.REASON, names.OUTCOME
             ),

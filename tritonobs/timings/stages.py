@@ -32,7 +32,7 @@ OTHER: Final = "(other)"
 """Rows that are not stages: waiting in Triton, all of a model without stages, the way to a called model and
 back, time no stage accounts for."""
 
-_NO_TIMING = ServerTiming(rate=0.0, request=None, queue=None, compute=None)
+_NO_TIMING = ServerTiming(rate=0.0, request=None, queue=None)
 _BESIDE = 0.05
 """Up to this share of a request beside the model, quantiles of the time in it are the request's."""
 _SIDE_BY_SIDE = 1.05
@@ -317,7 +317,7 @@ class Reader:
                     "response, not at the last one"
                 )
         elif request.p50 is None and total.p50 is not None:
-            yield "a request's percentiles are not known: Triton keeps none of the queue and of its own part"
+            yield "no percentiles of the whole request: Triton has no histogram of queue time and overhead"
         if (*subject, REQUEST_PHASE) in self._timings.traced:
             yield "percentiles of request and phases are those of the requests that Triton traced"
         if any(timing.known is not None for timing in (request, *(row.timing for row in rows))):
@@ -337,6 +337,6 @@ class Reader:
             served = sum(self._timings.requests(callee) for callee in self._versions.get(call.model, ()))
             expected = request.rate * call.per_request
             if served == 0:
-                yield f"{call.model} shows no requests"
+                yield f"{call.model} has no requests"
             elif served > expected * 1.2 + 0.1:
                 yield f"{call.model} also serves others: {served:.3g} requests/s, {expected:.3g} from {model}"

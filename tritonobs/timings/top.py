@@ -124,7 +124,7 @@ def view_of_pages(
         at=now.at,
         # The clock may be set back between two readings.
         seconds=max(0.0, now.at - before.at),
-        source=f"{len(now.pages)} metrics page{'' if len(now.pages) == 1 else 's'}",
+        source=f"{len(now.pages)} metrics endpoint{'' if len(now.pages) == 1 else 's'}",
         rows=numbers.rows(),
         unseen=now.unseen,
     )
@@ -336,17 +336,8 @@ def read_pages(urls: Iterable[str] | Mapping[str, str]) -> Pages:
     return Pages(at=at, pages=pages, unseen=tuple(readings.unseen))
 
 
-def increases(before: Pages, now: Pages, name: str, *labels: str) -> dict[tuple[str, ...], float]:
-    """How much a counter grew, replica by replica and series by series; a restart counts from 0.
-
-    The label `instance` is the name or address of the page. A series that was not there before counts from
-    its first sight: its age is unknown.
-    """
-    return _summed(_steps(before, now, name), labels)
-
-
 def rates(before: Pages, now: Pages, name: str, *labels: str) -> dict[tuple[str, ...], float]:
-    """How much a counter grew a second, as `increases`.
+    """How much a counter grew a second, series by series as `steps` has it.
 
     A worker hands over its numbers with each heartbeat, so they cover the time between heartbeats.
     """
@@ -354,12 +345,16 @@ def rates(before: Pages, now: Pages, name: str, *labels: str) -> dict[tuple[str,
     seconds = max(now.at - before.at, 1e-9)
     past = _beats(before)
     between = {key: beat - past[key] for key, beat in _beats(now).items() if beat > past.get(key, beat)}
-    steps = _steps(before, now, name)
-    return _summed(((own, step / between.get(_worker(own), seconds)) for own, step in steps), labels)
+    grown = steps(before, now, name)
+    return _summed(((own, step / between.get(_worker(own), seconds)) for own, step in grown), labels)
 
 
-def _steps(before: Pages, now: Pages, name: str) -> Iterator[tuple[dict[str, str], float]]:
-    """Every series of a counter, with `instance`, and how much it grew."""
+def steps(before: Pages, now: Pages, name: str) -> Iterator[tuple[dict[str, str], float]]:
+    """Every series of a counter, and how much it grew; a restart counts from 0.
+
+    The label `instance` is the name or address of the page. A series that was not there before counts from
+    its first sight: its age is unknown.
+    """
     for address, page in now.pages.items():
         if address not in before.pages:
             continue

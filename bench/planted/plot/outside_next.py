@@ -42,7 +42,7 @@ def _restarted(fleet: Fleet) -> None:
         for model in fleet.models.values():
             later(
                 fleet,
-                lambda each=each, model=model: fleet.load(each, model, anew=True),  # type: ignore[misc]
+                lambda each=each, model=model: fleet.load(each, model, anew=True),  # type: ignore[misc] # a lambda's default has no type
                 FAULT + 20.0 * place,
             )
 
@@ -51,7 +51,7 @@ def _configured(fleet: Fleet, model: str, **values: object) -> None:
     """A model is loaded with other settings."""
 
     def act() -> None:
-        fleet.models[model] = replace(fleet.models[model], **values)  # type: ignore[arg-type]
+        fleet.models[model] = replace(fleet.models[model], **values)  # type: ignore[arg-type] # fields by name have no types
         for each in fleet.replicas:
             fleet.load(each, fleet.models[model])
 

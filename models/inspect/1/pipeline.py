@@ -31,7 +31,7 @@ STEPS = (
 )
 
 
-class CallFailed(Exception):  # noqa: N818 (reads as an event)
+class CallFailed(Exception):
     """A called model answered with an error, or could not be called; the text is that of the error."""
 
     def __init__(self, text: str) -> None:

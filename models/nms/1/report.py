@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     Request = tuple[NDArray[np.float32], NDArray[np.float32]]
 
 
-class BadGeometry(ValueError):  # noqa: N818 (reads as an event)
+class BadGeometry(ValueError):
     """A geometry row cannot be one of `preprocess`; the text begins with the reason."""
 
     reason = "bad_geometry"

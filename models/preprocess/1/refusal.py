@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     Reason = Literal["empty_image", "unsupported_format", "corrupt_image", "too_large"]
 
 
-class ImageRefused(Exception):  # noqa: N818 (reads as an event)
+class ImageRefused(Exception):
     """The bytes are not a usable image; `reason` is from a small fixed set and begins the text."""
 
     def __init__(self, reason: Reason, detail: str) -> None:

@@ -23,7 +23,7 @@ NOT_OURS = Path("/dev/shm/tritonobs-test-of-somebody-else")  # noqa: S108 (where
 
 def regions(folder: Path) -> list[str]:
     """What servers with this backend folder have in shared memory."""
-    return [name for name in os.listdir("/dev/shm") if name.startswith(shared_memory_prefix(folder))]  # noqa: PTH208, S108
+    return [name for name in os.listdir("/dev/shm") if name.startswith(shared_memory_prefix(folder))]  # noqa: PTH208, S108 (Triton's own place)
 
 
 def test_what_a_killed_server_leaves_is_freed_when_it_is_stopped(tmp_path: Path) -> None:
@@ -44,7 +44,7 @@ def test_what_a_killed_server_leaves_is_freed_when_it_is_stopped(tmp_path: Path)
 
 def test_what_a_killed_stack_left_is_freed_when_the_next_one_starts(tmp_path: Path) -> None:
     """Also where nobody stopped the one before."""
-    left = Path(f"/dev/shm/{shared_memory_prefix(tmp_path / 'backends')}left")  # noqa: S108
+    left = Path(f"/dev/shm/{shared_memory_prefix(tmp_path / 'backends')}left")  # noqa: S108 (Triton's own place)
     left.touch()
 
     make_backend_folder(tmp_path / "backends")

@@ -17,7 +17,7 @@ from tritonobs.clients.prometheus import Reading
 from tritonobs.timings import promql
 from tritonobs.timings.measured import bucket_quantile, timings_from
 from tritonobs.timings.stages import stage_tables
-from tritonobs.timings.top import increases, view_of_pages
+from tritonobs.timings.top import steps, view_of_pages
 
 if TYPE_CHECKING:
     from conftest import Server
@@ -29,6 +29,15 @@ pytestmark = pytest.mark.e2e
 
 ANSWER_AN_ERROR, RAISE, DIE = -1.0, -2.0, -3.0
 ENSEMBLES = frozenset({"inner", "outer"})
+
+
+def increases(before: Pages, now: Pages, name: str, *labels: str) -> dict[tuple[str, ...], float]:
+    """How much a counter grew, over all series with the same labels."""
+    found: dict[tuple[str, ...], float] = {}
+    for own, step in steps(before, now, name):
+        key = tuple(own.get(label, "") for label in labels)
+        found[key] = found.get(key, 0.0) + step
+    return found
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -75,7 +84,6 @@ class Look:
             "requests": rates(names.TRITON_SUCCESS, *subject),
             "request": rates(names.TRITON_REQUEST_US, *subject),
             "queue": rates(names.TRITON_QUEUE_US, *subject),
-            "compute": rates(names.TRITON_COMPUTE_INFER_US, *subject),
             "count": rates(f"{names.STAGE_DURATION}_count", *stage),
             "sum": rates(f"{names.STAGE_DURATION}_sum", *stage),
             "buckets": rates(f"{names.STAGE_DURATION}_bucket", *stage, names.LE),

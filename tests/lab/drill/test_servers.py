@@ -44,10 +44,8 @@ class Supervised:
         health = "up" if self.alive() else "down"
         url = self.rig.replica.metrics_url
         return (
-            Target(url=url, health=health, last_error="", last_scrape="", interval="", labels={}),
-            Target(
-                url="http://else", health="unknown", last_error="", last_scrape="", interval="", labels={}
-            ),
+            Target(url=url, health=health, last_error="", interval="", labels={}),
+            Target(url="http://else", health="unknown", last_error="", interval="", labels={}),
         )
 
 

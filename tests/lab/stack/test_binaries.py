@@ -2,8 +2,9 @@
 
 import pytest
 
-from tritonobs import programs
+from tritonobs import programs, registry
 from tritonobs.errors import StackError
+from tritonobs.extensions.lab.stack import packages
 
 
 @pytest.fixture(name="empty_machine")
@@ -28,6 +29,14 @@ def test_find_names_the_command_that_installs(empty_machine):
         programs.find("promtool")
 
 
+def test_find_names_no_command_that_is_not_there(empty_machine, monkeypatch):
+    """`tools` is one of the laboratory's."""
+    monkeypatch.setattr(registry, "NAMES", ())
+
+    with pytest.raises(StackError, match=r"^promtool is neither on PATH nor in \S+$"):
+        programs.find("promtool")
+
+
 def test_find_prefers_path_over_tools(empty_machine):
     """What the user installed wins over what we brought."""
     _program(empty_machine / "tools/usr/bin/promtool")
@@ -49,7 +58,7 @@ def test_missing_packages_asks_for_a_package_only_when_a_file_of_it_is_missing(e
     for name in ("prometheus-alertmanager", "amtool"):
         _program(empty_machine / "path" / name)
 
-    names = [package.names[0] for package in programs.missing_packages()]
+    names = [package.names[0] for package in packages.missing_packages()]
 
     assert "prometheus" in names
     assert "prometheus-alertmanager" not in names
@@ -60,4 +69,4 @@ def test_install_without_apt_says_what_to_do(empty_machine):
     with pytest.raises(
         StackError, match=r"no apt-get here; put prometheus, .*https://prometheus\.io/download/"
     ):
-        programs.install(programs.PACKAGES, print)
+        packages.install(packages.PACKAGES, print)

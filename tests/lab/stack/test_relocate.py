@@ -6,7 +6,7 @@ import os
 import subprocess
 from typing import TYPE_CHECKING
 
-from tritonobs.programs import relocate_alertmanager
+from tritonobs.extensions.lab.stack.packages import relocate_alertmanager
 
 if TYPE_CHECKING:
     from pathlib import Path

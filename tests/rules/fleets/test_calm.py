@@ -5,6 +5,7 @@ import pytest
 from support.fleet_sim.curves import between, steps
 from support.fleet_sim.fleet import FOREVER, Fleet
 from support.fleet_sim.world import live
+from support.record_names import SUBJECT_REQUESTS_RATE
 from tritonobs import names
 
 HOUR, DAY = 3600, 86_400
@@ -191,12 +192,11 @@ def test_a_rollout_makes_no_requests(engine, scrape, phases):
     fleet.owns("nms", "1", "2").limits("nms", 14).promises("nms")
 
     lived = live(
-        engine, fleet, names.SUBJECT_REQUESTS_RATE, "TritonQpsAboveLimit", "TritonQpsNearLimit", phases=phases
+        engine, fleet, SUBJECT_REQUESTS_RATE, "TritonQpsAboveLimit", "TritonQpsNearLimit", phases=phases
     )
 
     read = [
-        lived.value(f'{names.SUBJECT_REQUESTS_RATE}{{model="nms",version=""}}', at)
-        for at in range(1200, 2700, 30)
+        lived.value(f'{SUBJECT_REQUESTS_RATE}{{model="nms",version=""}}', at) for at in range(1200, 2700, 30)
     ]
     assert min(read) >= 8.5
     assert max(read) <= 11.5

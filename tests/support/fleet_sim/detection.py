@@ -8,19 +8,19 @@ from typing import TYPE_CHECKING, Any, Final
 from support.fleet_sim.curves import between
 from support.fleet_sim.fleet import Fleet
 from support.fleet_sim.world import live
-from tritonobs.plan.objectives import BURN_TIERS, burn_factor
+from tritonobs.render.rules import mixin_knobs
+from tritonobs.units import parse_duration
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from support.fleet_sim.engine import Engine
-    from tritonobs.plan.objectives import BurnTier
 
 OBJECTIVE: Final = 0.999
-_PERIOD_DAYS = 30
 _QPS = 10
 _HOUR = 3600
-TIERS: Final = {tier.name: tier for tier in BURN_TIERS}
+_KNOBS: Final = mixin_knobs({})
+TIERS: Final = {tier["name"]: tier for tier in _KNOBS["burnTiers"]}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,15 +66,13 @@ class Incident:
         return fleet.owns("nms", "1").promises("nms", OBJECTIVE)
 
 
-def theory(tier: BurnTier, share: float) -> Seen:
+def theory(tier: Mapping[str, Any], share: float) -> Seen:
     """With windows that see all at once: until the long one is over the threshold, the short one below."""
-    threshold = float(burn_factor(tier, _PERIOD_DAYS)) * (1 - OBJECTIVE)
+    long, short = (float(parse_duration(tier[window])) for window in ("long", "short"))
+    threshold = max(1.0, tier["share"] * _KNOBS["sloPeriodSeconds"] / long) * (1 - OBJECTIVE)
     if share <= threshold:
         return Seen(detected=None, reset=None)
-    return Seen(
-        detected=threshold / share * float(tier.long_seconds),
-        reset=(1 - threshold / share) * float(tier.short_seconds),
-    )
+    return Seen(detected=threshold / share * long, reset=(1 - threshold / share) * short)
 
 
 def detect(

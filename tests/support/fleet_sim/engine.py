@@ -36,7 +36,7 @@ _OF_ITSELF: Final = frozenset({"absent", "absent_over_time", "scalar", "vector"}
 """Functions that give a value where no series is there."""
 
 
-class QueryFailed(Exception):  # noqa: N818 (what happened, as elsewhere)
+class QueryFailed(Exception):
     """Prometheus could not compute an expression; the text is its own."""
 
 

@@ -50,7 +50,7 @@ class Scheduled:
         return re.sub(rf"(?<![\w:]){re.escape(self.name)}(?![\w:])", name, str(self.rule["expr"]))
 
 
-class RulesReadThemselves(ValueError):  # noqa: N818 (what is so)
+class RulesReadThemselves(ValueError):
     """Rules that read each other in a circle cannot be computed one after the other; the text names them.
 
     One that reads what it recorded itself can, turn by turn.

@@ -158,7 +158,6 @@ def listed(manager: Alertmanager, lives: Iterable[Life], at: float) -> tuple[Man
             ends_at="",
             labels=life.labels,
             annotations={},
-            receivers=(),
             silenced_by=(),
             inhibited_by=("1",) if inhibited else (),
         )

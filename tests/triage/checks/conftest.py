@@ -51,7 +51,6 @@ class Window:
         self.put("requests", rate, **labels)
         self.put("queue", queue * rate * 1e6, **labels)
         self.put("request", (queue + total) * rate * 1e6, **labels)
-        self.put("compute", total * rate * 1e6, **labels)
         self.put("inferences", rate, **labels)
         self.put("executions", rate, **labels)
         self.outcome(model, version=version, ok=rate, error=0.0)
@@ -199,7 +198,6 @@ def target(job: str, address: str, *, health: str = "up", error: str = "") -> Ta
         url=f"http://{address}/metrics",
         health=health,
         last_error=error,
-        last_scrape="",
         interval="5s",
         labels={"job": job, "instance": address},
     )

@@ -24,7 +24,7 @@ def test_serve_that_does_not_answer_is_a_cause(fleet: Fleet, make_target: Callab
     """Alerts fire, and nobody is told."""
     fleet.targets[-1] = make_target("tritonobs", "c:9900", health="down", error="connection refused")
 
-    assert fleet.verdict().sentence == "tritonobs at c:9900 does not answer: connection refused"
+    assert fleet.verdict().sentence == "tritonobs at c:9900 does not respond: connection refused"
     assert fleet.verdict().causes[0].area == "serve"
 
 
@@ -154,9 +154,9 @@ def test_what_this_window_keeps_still_burns_and_is_no_cause(fleet: Fleet, bad: f
     assert verdict.status == "healthy"
     (still,) = verdict.still_burning
     assert still == (
-        "the budget of inspect, objective latency, still burns 23.3 times as fast as allowed "
+        "the error budget of inspect, objective latency, still burns 23.3 times as fast as allowed "
         "because of earlier requests; "
-        f"of this window's {valid:.0f} requests {bad:.0f} missed it"
+        f"{bad:.0f} of this window's {valid:.0f} requests missed it"
     )
     assert still in verdict_text(verdict)
 

@@ -58,8 +58,8 @@ def test_errors_that_last_since_a_load_are_rolled_back(fleet: Fleet) -> None:
     verdict = _verdict(fleet)
 
     assert verdict.sentence == (
-        "nms version 1 was loaded again at 02:41:41 UTC (2 new workers) "
-        "and answers 21.0% of requests with an error since; before 0.0%"
+        "nms version 1 was reloaded at 02:41:41 UTC (2 new workers) "
+        "and fails more: error ratio 21.0% (was 0.0%)"
     )
     assert verdict.causes[0].since == BORN + 1
     assert verdict.causes[0].next_steps[0].startswith("roll back nms: restore the earlier files")
@@ -74,7 +74,7 @@ def test_time_that_stays_since_a_load_is_rolled_back(fleet: Fleet) -> None:
 
     verdict = _verdict(fleet)
 
-    assert "takes 19 ms since; before 4 ms" in verdict.sentence
+    assert "and takes longer: mean time without queueing 19 ms (was 4 ms)" in verdict.sentence
     assert [cause.check for cause in verdict.causes] == ["bad_deploy"]
 
 
@@ -224,7 +224,7 @@ def test_a_load_of_before_the_window_is_a_deployment(fleet: Fleet) -> None:
     cause = _verdict(fleet).causes[0]
 
     assert cause.check == "bad_deploy"
-    assert "(2 new workers) and takes 16 ms since; before 4 ms" in cause.sentence
+    assert "(2 new workers) and takes longer: mean time without queueing 16 ms (was 4 ms)" in cause.sentence
     assert cause.since == pytest.approx(early, abs=5.0)
     assert cause.next_steps[0].startswith("roll back nms")
 
@@ -244,9 +244,9 @@ def test_counters_that_begin_again_are_a_deployment_of_any_backend(
 
     assert bool(causes) == again
     if again:
-        assert "(its counters began again on 2 replicas) and takes 16 ms since" in causes[0].sentence
+        assert "(its counters were reset on 2 replicas) and takes longer: mean" in causes[0].sentence
         assert causes[0].since == pytest.approx(BORN, abs=5.0)
-        assert any("began again" in evidence.what for evidence in causes[0].evidence)
+        assert any("were reset" in evidence.what for evidence in causes[0].evidence)
 
 
 def test_another_load_time_is_a_deployment_of_any_backend(fleet: Fleet) -> None:
@@ -262,7 +262,7 @@ def test_another_load_time_is_a_deployment_of_any_backend(fleet: Fleet) -> None:
     cause = _verdict(fleet).causes[0]
 
     assert cause.check == "bad_deploy"
-    assert "answers 15.0% of requests with an error since; before 0.0%" in cause.sentence
+    assert "and fails more: error ratio 15.0% (was 0.0%)" in cause.sentence
     (load,) = [evidence for evidence in cause.evidence if evidence.what == "load time of nms"]
     assert (load.before, load.now) == (1.25, 2.5)
 
@@ -277,7 +277,7 @@ def test_requests_that_wait_since_a_load_are_rolled_back(fleet: Fleet) -> None:
     verdict = _verdict(fleet)
 
     assert verdict.causes[0].check == "bad_deploy"
-    assert "lets requests wait 31 ms since; before 1 ms" in verdict.sentence
+    assert "and queues longer: mean queue time 31 ms (was 1 ms)" in verdict.sentence
 
 
 def test_a_rush_beside_a_load_is_not_held_against_it(fleet: Fleet) -> None:
@@ -434,7 +434,7 @@ def test_new_workers_and_slower_requests_are_a_reload(fleet: Fleet) -> None:
 
     assert [cause.check for cause in verdict.causes] == ["reload"]
     assert verdict.sentence == (
-        "preprocess version 1 was loaded again at 02:41:41 UTC (2 new workers): "
+        "preprocess version 1 was reloaded at 02:41:41 UTC (2 new workers): "
         "first requests after a load are slow, and caches are empty"
     )
     assert verdict.causes[0].since == 9_701.0
@@ -459,7 +459,7 @@ def test_a_model_that_is_loaded_again_and_again_is_told_also_where_nobody_felt_i
     verdict = fleet.verdict()
 
     assert [cause.check for cause in verdict.causes] == ["reload"]
-    assert verdict.sentence == "preprocess version 1 was loaded 4 times since 02:41:41 UTC, again and again"
+    assert verdict.sentence == "preprocess version 1 was reloaded 4 times since 02:41:41 UTC"
 
 
 def test_a_server_that_starts_again_and_again_is_no_loop_of_its_models(fleet: Fleet) -> None:

@@ -19,7 +19,7 @@ def test_a_healthy_fleet_gives_no_cause(fleet: Fleet) -> None:
     verdict = fleet.verdict()
 
     assert (verdict.status, verdict.causes, verdict.following) == ("healthy", (), ())
-    assert verdict.sentence == "nothing is wrong with the fleet: 4 model versions serve as they did before"
+    assert verdict.sentence == "no problems found in the fleet: 4 model versions are as in the baseline"
 
 
 def test_small_changes_are_no_news(fleet: Fleet) -> None:
@@ -78,4 +78,4 @@ def test_a_window_without_requests_is_no_health(fleet: Fleet, window: str, said:
 
     assert verdict.status != "healthy"
     if verdict.status == "blind":
-        assert verdict.sentence == f"could not judge the fleet: no requests were seen {said}"
+        assert verdict.sentence == f"no requests to the fleet were seen {said}"

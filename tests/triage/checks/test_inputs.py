@@ -28,7 +28,7 @@ def test_a_few_huge_images_are_the_cause(fleet: Fleet) -> None:
     verdict = fleet.verdict()
 
     assert [cause.check for cause in verdict.causes] == ["larger_inputs"]
-    assert "gets larger inputs: one in a hundred has 60 megapixels or more, was 1.2," in verdict.sentence
+    assert "gets larger inputs: one in a hundred has 60 megapixels or more (was 1.2)," in verdict.sentence
 
 
 def test_the_largest_of_three_images_is_one_of_chance(fleet: Fleet) -> None:
@@ -74,7 +74,7 @@ def test_more_boxes_that_take_longer_are_the_cause(fleet: Fleet) -> None:
     verdict = fleet.verdict()
 
     assert [cause.check for cause in verdict.causes] == ["more_boxes"]
-    assert verdict.sentence == "nms / suppress gets 1000 boxes per image, was 5: it takes 21.0 times as long"
+    assert verdict.sentence == "nms / suppress gets 1000 boxes per image (was 5): it takes 21.0 times as long"
 
 
 def test_more_boxes_that_cost_nothing_are_no_cause(fleet: Fleet) -> None:

@@ -57,7 +57,7 @@ def test_longer_prompts_that_make_first_tokens_late_are_the_cause(fleet: Fleet) 
 
     assert [cause.check for cause in verdict.causes] == ["prompt_longer"]
     assert [cause.check for cause in verdict.following] == ["kv_cache_full"]
-    assert verdict.sentence.startswith("prompts to llm have 1500 tokens on average, had 500")
+    assert verdict.sentence.startswith("prompts to llm have 1500 tokens on average (was 500)")
 
 
 def test_a_larger_batch_that_makes_tokens_slow_is_the_cause(fleet: Fleet) -> None:
@@ -122,7 +122,7 @@ def test_more_tokens_than_the_limit_are_the_cause(fleet: Fleet, version: str) ->
     verdict = fleet.verdict()
 
     assert [cause.check for cause in verdict.causes] == ["tokens_limit"]
-    assert verdict.sentence.endswith("handled 2400 tokens_in/s, its limit is 2000")
+    assert verdict.sentence.endswith("handled 2400 tokens_in/s; its limit is 2000")
 
 
 @pytest.mark.parametrize("limit", [2400.0, None])

@@ -27,7 +27,7 @@ def test_a_replica_that_stands_out_is_the_cause(fleet: Fleet) -> None:
     (cause,) = fleet.verdict().causes
 
     assert (cause.check, cause.place) == ("slow_replica", ("inspect", "1", "b:8002"))
-    assert cause.sentence == "b:8002 answers inspect in 200 ms, the other replicas in 51 ms"
+    assert cause.sentence == "mean latency of inspect on b:8002 is 200 ms, on the other replicas 51 ms"
 
 
 def test_replicas_that_are_slow_together_are_no_slow_replica(fleet: Fleet) -> None:
@@ -64,7 +64,7 @@ def test_a_gpu_whose_clock_fell_under_load_is_throttled(fleet: Fleet) -> None:
     verdict = fleet.verdict()
 
     assert [cause.check for cause in verdict.causes] == ["accelerator"]
-    assert verdict.sentence == "GPU GPU-1 runs at 990 MHz, was 1980 MHz: it is throttled"
+    assert verdict.sentence == "GPU GPU-1 runs at 990 MHz (was 1980 MHz): it is throttled"
 
 
 def test_an_idle_gpu_may_rest(fleet: Fleet) -> None:
@@ -174,7 +174,7 @@ def test_processors_that_are_taken_for_half_of_the_time_are_taken(fleet: Fleet) 
 
     (cause,) = [cause for cause in _all(fleet) if cause.check == "cpu_starved"]
 
-    assert "98% busy, were 40%" in cause.sentence
+    assert "98% (was 40%)" in cause.sentence
     assert cause.since == pytest.approx(9_650.0, abs=30.0)
 
 
@@ -193,8 +193,7 @@ def test_all_parts_that_slow_down_together_are_the_machine(
 
     assert (cause.check, cause.place, cause.confidence) == ("slow_machine", ("", "", "a:8002, b:8002"), 0.5)
     assert cause.sentence == (
-        "everything on a:8002, b:8002 takes longer: a request to inspect 76 ms, was 51 ms, "
-        "and no stage stands out"
+        "nearly all stages on a:8002, b:8002 are slower: mean latency of inspect 76 ms (was 51 ms)"
     )
     assert fleet.verdict().following == ()
 

@@ -34,8 +34,6 @@ def test_a_saved_snapshot_comes_back_whole(fleet: Fleet, tmp_path: Path) -> None
         name=HOSTILE,
         platform="ensemble",
         max_batch_size=8,
-        model_instances=1,
-        dynamic_batching=True,
         max_queue_delay_seconds=0.01,
         decoupled=False,
         steps=(EnsembleStep(model="a", version=-1),),
@@ -84,8 +82,6 @@ STEPS = _some(EnsembleStep, version=st.integers(-1, 9))
 CONFIGS = _some(
     ModelConfig,
     max_batch_size=st.integers(0, 9),
-    model_instances=st.integers(0, 9),
-    dynamic_batching=st.booleans(),
     max_queue_delay_seconds=MOMENTS,
     decoupled=st.booleans(),
     steps=STEPS,
@@ -199,6 +195,28 @@ def test_a_snapshot_of_the_first_release_is_judged_too(fleet: Fleet, tmp_path: P
     for name in ("usual", "trend_seconds", "baseline_note"):
         del body[name]
     body["silences"] = [{"silence_id": "s", "state": "active", "matchers": ['m="a"']}]
+    path.write_text(json.dumps(body))
+
+    assert load_snapshot(path) == fleet.snapshot()
+
+
+def test_what_earlier_releases_wrote_and_no_one_reads_is_left_out(fleet: Fleet, tmp_path: Path) -> None:
+    """A target's last scrape, a model's number of instances: the rest of the snapshot is judged."""
+    path = tmp_path / "s.json"
+    config = ModelConfig(
+        name="m",
+        platform="python",
+        max_batch_size=0,
+        max_queue_delay_seconds=0.0,
+        decoupled=False,
+        steps=(),
+        parameters={},
+    )
+    fleet.replicas = [ReplicaState(address="http://a", ready=True, entries=(), configs=(config,))]
+    save_snapshot(fleet.snapshot(), path)
+    body = json.loads(path.read_text())
+    body["targets"][0]["last_scrape"] = "2026-05-28T20:26:40Z"
+    body["replicas"][0]["configs"][0] |= {"model_instances": 1, "dynamic_batching": True}
     path.write_text(json.dumps(body))
 
     assert load_snapshot(path) == fleet.snapshot()

@@ -20,7 +20,7 @@ def test_a_stage_that_takes_longer_is_named_with_its_share(fleet: Fleet) -> None
     assert (cause.check, cause.place) == ("slow_stage", ("preprocess", "1", "preprocess", "decode"))
     assert (
         cause.sentence
-        == "inspect / preprocess / decode takes 82 ms, was 12 ms: 100% of the added time of inspect"
+        == "inspect / preprocess / decode takes 82 ms (was 12 ms): 100% of the added time of inspect"
     )
 
 
@@ -48,7 +48,7 @@ def test_a_small_stage_that_takes_four_times_as_long_is_found(fleet: Fleet) -> N
 
     assert (cause.check, cause.place) == ("slow_stage", ("nms", "1", "nms", "suppress"))
     assert cause.sentence == (
-        "inspect / nms / suppress takes 8 ms, was 2 ms: 4.0 times as long, 14% of a request to inspect"
+        "inspect / nms / suppress takes 8 ms (was 2 ms): 4.0 times as long, 14% of a request to inspect"
     )
 
 
@@ -103,8 +103,6 @@ def _config(delay_seconds: float) -> ReplicaState:
         name="detector",
         platform="python",
         max_batch_size=16,
-        model_instances=1,
-        dynamic_batching=True,
         max_queue_delay_seconds=delay_seconds,
         decoupled=False,
         steps=(),
@@ -148,7 +146,7 @@ def test_a_queue_that_grew_is_the_cause(fleet: Fleet) -> None:
     (cause,) = fleet.verdict().causes
 
     assert (cause.check, cause.place[0]) == ("queue_saturation", "detector")
-    assert "requests wait 90 ms for a free instance of detector, was 1 ms" in cause.sentence
+    assert "requests wait 90 ms for a free instance of detector (was 1 ms)" in cause.sentence
 
 
 def test_a_short_wait_is_no_cause(fleet: Fleet) -> None:
@@ -174,8 +172,8 @@ def test_a_queue_that_drains_is_waited_for(fleet: Fleet) -> None:
 
     (cause,) = fleet.verdict().causes
 
-    assert cause.sentence.endswith("; the rush is over, and what waits is being answered")
-    assert cause.next_steps[0] == "wait: at this pace the queue has drained in about 10s"
+    assert cause.sentence.endswith("; the spike has ended and the queue is draining")
+    assert cause.next_steps[0] == "wait: at this rate the queue drains in about 10s"
 
 
 def test_where_requests_wait_twice_the_called_model_comes_first(fleet: Fleet) -> None:

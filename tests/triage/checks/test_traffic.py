@@ -18,7 +18,7 @@ def test_traffic_above_the_limit_is_the_cause(fleet: Fleet) -> None:
     verdict = fleet.verdict()
 
     assert verdict.causes[0].check == "qps_limit"
-    assert verdict.sentence == "inspect got 120 requests/s, its limit is 100 requests/s"
+    assert verdict.sentence == "inspect receives 120 requests/s; its limit is 100 requests/s"
     assert "queue_saturation" in [cause.check for cause in verdict.following]
 
 
@@ -26,7 +26,7 @@ def test_a_short_peak_above_the_limit_is_a_cause(fleet: Fleet) -> None:
     """The mean is within; half a minute was not."""
     fleet.now.put("peak", 130.0, model="inspect", version="1")
 
-    assert fleet.verdict().sentence == "inspect got 130 requests/s for a while, its limit is 100 requests/s"
+    assert fleet.verdict().sentence == "inspect receives 130 requests/s at peak; its limit is 100 requests/s"
 
 
 def test_what_arrives_above_the_limit_is_a_cause_though_servers_answer_less(fleet: Fleet) -> None:
@@ -37,7 +37,7 @@ def test_what_arrives_above_the_limit_is_a_cause_though_servers_answer_less(flee
 
     fleet.now.put("offered", 160.0, model="inspect", version="")
 
-    assert fleet.verdict().sentence == "inspect got 160 requests/s for a while, its limit is 100 requests/s"
+    assert fleet.verdict().sentence == "inspect receives 160 requests/s at peak; its limit is 100 requests/s"
     assert fleet.verdict().causes[0].check == "qps_limit"
 
 
@@ -45,7 +45,9 @@ def test_bursts_are_a_cause_though_no_average_shows_them(fleet: Fleet) -> None:
     """Half as much again between two scrapes, and by a number that chance does not give."""
     fleet.now.put("burst", 160.0, model="inspect", version="1")
 
-    assert fleet.verdict().sentence == "inspect got 160 requests/s in bursts, its limit is 100 requests/s"
+    assert (
+        fleet.verdict().sentence == "inspect receives 160 requests/s in bursts; its limit is 100 requests/s"
+    )
 
 
 def test_a_few_requests_at_once_are_no_burst(fleet: Fleet) -> None:
@@ -87,7 +89,7 @@ def test_the_peak_of_all_versions_is_a_cause(fleet: Fleet) -> None:
             window.model("inspect", rate=40.0, version=version)
     fleet.now.put("peak", 130.0, model="inspect")
 
-    assert fleet.verdict().sentence == "inspect got 130 requests/s for a while, its limit is 100 requests/s"
+    assert fleet.verdict().sentence == "inspect receives 130 requests/s at peak; its limit is 100 requests/s"
 
 
 def test_traffic_at_the_limit_is_within_it(fleet: Fleet) -> None:
@@ -117,7 +119,7 @@ def test_the_fleet_has_a_limit_too(fleet: Fleet) -> None:
 
     fleet.now.model("nms", rate=15.0)
 
-    assert fleet.verdict().sentence == "the fleet got 15 requests/s, its limit is 12 requests/s"
+    assert fleet.verdict().sentence == "the fleet receives 15 requests/s; its limit is 12 requests/s"
     fleet.model = "nms"
     assert "qps_limit" not in fleet.checks()
 
@@ -128,7 +130,7 @@ def test_the_limit_of_the_fleet_is_passed_where_the_rule_says_so(fleet: Fleet) -
         window.put("limits", 12.0, model="", version="")
     fleet.now.put("offered", 20.0, model="", version="")
 
-    assert fleet.verdict().sentence == "the fleet got 20 requests/s, its limit is 12 requests/s"
+    assert fleet.verdict().sentence == "the fleet receives 20 requests/s; its limit is 12 requests/s"
 
 
 def test_what_was_not_measured_is_not_shown_as_none(fleet: Fleet) -> None:
@@ -139,7 +141,10 @@ def test_what_was_not_measured_is_not_shown_as_none(fleet: Fleet) -> None:
 
     (cause, *_) = fleet.verdict().causes
 
-    assert [one.now for one in cause.evidence if one.what.startswith(("busiest", "between"))] == [None, None]
+    assert [one.now for one in cause.evidence if one.what.startswith(("busiest", "peak rate"))] == [
+        None,
+        None,
+    ]
 
 
 def test_more_traffic_that_is_served_worse_is_the_cause(fleet: Fleet) -> None:
@@ -196,7 +201,7 @@ def test_more_traffic_that_fails_more_often_is_served_worse(fleet: Fleet) -> Non
     verdict = fleet.verdict()
 
     (surge,) = [one for one in (*verdict.causes, *verdict.following) if one.check == "traffic_surge"]
-    assert surge.sentence == "inspect version 1 gets 40 requests/s, was 10, and more of them fail"
+    assert surge.sentence == "inspect version 1 receives 40 requests/s (was 10), and more of them fail"
     assert [one.what for one in surge.evidence] == ["requests", "error ratio of inspect"]
 
 
@@ -208,7 +213,7 @@ def test_requests_that_fail_are_traffic_too(fleet: Fleet) -> None:
 
     found = {cause.check: cause.sentence for cause in fleet.verdict().causes}
 
-    assert "inspect version 1 gets 30 requests/s, was 10" in found["traffic_surge"]
+    assert "inspect version 1 receives 30 requests/s (was 10)" in found["traffic_surge"]
 
 
 def test_traffic_that_stops_is_a_cause(fleet: Fleet) -> None:
@@ -219,7 +224,7 @@ def test_traffic_that_stops_is_a_cause(fleet: Fleet) -> None:
     (cause,) = fleet.verdict().causes
 
     assert (cause.check, cause.confidence) == ("upstream_drop", 0.8)
-    assert cause.sentence.startswith("inspect version 1 gets 0 requests/s, was 10")
+    assert cause.sentence.startswith("inspect version 1 receives 0 requests/s (was 10)")
 
 
 def test_traffic_that_moved_to_another_version_did_not_drop(fleet: Fleet) -> None:

@@ -55,7 +55,7 @@ def test_one_model_is_judged_alone(fleet: Fleet) -> None:
     fleet.model = "detector"
     fleet.now.slow(0.070, "preprocess", "decode")
 
-    assert fleet.verdict().sentence.startswith("nothing is wrong with detector")
+    assert fleet.verdict().sentence.startswith("no problems found in detector")
 
 
 def test_the_same_snapshot_gives_the_same_verdict(fleet: Fleet) -> None:
@@ -75,11 +75,11 @@ def test_the_verdict_as_text_begins_with_the_verdict(fleet: Fleet) -> None:
     lines = verdict_text(fleet.verdict(), tables=False).splitlines()
 
     assert lines[0] == (
-        "WRONG: preprocess / decode gets larger inputs: 8 megapixels on average, was 1, "
+        "UNHEALTHY: preprocess / decode gets larger inputs: 8 megapixels on average (was 1), "
         "and a request to inspect takes 70 ms longer"
     )
-    assert lines[2] == "  larger_inputs, 95% sure"
-    assert "  - mean megapixels into decode: 8 megapixels, was 1 megapixels" in lines
+    assert lines[2] == "  larger_inputs, confidence 95%"
+    assert "  - mean megapixels into decode: 8 megapixels (was 1 megapixels)" in lines
     assert any(line.startswith("  > refuse needless sizes") for line in lines)
     assert "Consequences:" in lines
     assert sum(map(len, lines)) < 2_000
@@ -99,12 +99,12 @@ def test_the_verdict_as_page_escapes_names(fleet: Fleet) -> None:
 def test_the_verdict_says_which_baseline_was_taken(fleet: Fleet) -> None:
     """Where it is not the one that was asked for."""
     snapshot = replace(
-        fleet.snapshot(), baseline_note="the time right before had problems itself; compared with x"
+        fleet.snapshot(), baseline_note="the window before was unhealthy, too; baseline ends x earlier"
     )
 
     text = verdict_text(triage(snapshot))
 
-    assert text.splitlines()[2] == "(the time right before had problems itself; compared with x)"
+    assert text.splitlines()[2] == "(the window before was unhealthy, too; baseline ends x earlier)"
 
 
 @pytest.mark.parametrize("lost", ["now", "before", "both"])

@@ -49,7 +49,7 @@ class _Header(click.ParamType[tuple[str, str]]):
     "pages",
     type=Address(),
     multiple=True,
-    help="Metrics page of each URL, in order.  [default: port 8002]",
+    help="Metrics endpoint of each URL, in order.  [default: port 8002]",
 )
 @click.option(
     "--into",
@@ -80,8 +80,8 @@ def discover(
     pipelines call cannot be seen from outside; the draft says where that matters. Without a URL, the servers
     are those that the file of --into names or finds.
     """
-    from tritonobs.extensions.discover.survey import draft, merge  # noqa: PLC0415 (brings ruamel.yaml)
-    from tritonobs.spec.load import MAX_BYTES  # noqa: PLC0415 (brings pydantic)
+    from tritonobs.extensions.discover.survey import draft, merge
+    from tritonobs.spec.load import MAX_BYTES
 
     if pages and len(pages) != len(urls):
         raise click.BadParameter(
@@ -112,8 +112,8 @@ def _asked(urls: Sequence[str], pages: Sequence[str], headers: Mapping[str, str]
     Raises:
         ClientError: some do not answer; all of those are named.
     """
-    from tritonobs.clients.triton import TritonClient  # noqa: PLC0415 (brings requests)
-    from tritonobs.extensions.discover.survey import discover as ask  # noqa: PLC0415
+    from tritonobs.clients.triton import TritonClient
+    from tritonobs.extensions.discover.survey import discover as ask
 
     def one(url: str, page: str) -> FoundReplica | ClientError:
         try:
@@ -134,8 +134,8 @@ def _asked(urls: Sequence[str], pages: Sequence[str], headers: Mapping[str, str]
 
 def _known(fleet: Path) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """The addresses of the servers of a fleet file, and their metrics pages."""
-    from tritonobs.cli.values import load_plan  # noqa: PLC0415 (brings pydantic)
-    from tritonobs.replicas import find_replicas  # noqa: PLC0415 (brings requests)
+    from tritonobs.cli.values import load_plan
+    from tritonobs.replicas import find_replicas
 
     replicas = find_replicas(load_plan(fleet))
     if not replicas:

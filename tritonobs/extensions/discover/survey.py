@@ -95,7 +95,7 @@ def discover(triton: TritonClient, metrics_url: str = "", *, watch_seconds: floa
         # A model that is loaded again in place restarts its statistics, and its counters go on.
         remarks.append(
             f"{page_url} counts other requests than {triton.address}: another server's, or a model was "
-            "loaded again in place; say which page is this server's (--metrics)"
+            "reloaded in place; name this server's metrics endpoint (--metrics)"
         )
     entries = triton.repository_index()
     ready = [entry for entry in entries if entry.ready]
@@ -135,7 +135,7 @@ def _page(url: str) -> tuple[MetricsPage | None, list[str]]:
     try:
         return read_page(url, prefixes=("nv_inference_", names.HEARTBEAT)), []
     except (ClientError, ValueError) as error:
-        return None, [f"no metrics page, so nothing is said of stages: {error}"]
+        return None, [f"no metrics endpoint, so nothing is said of stages: {error}"]
 
 
 def _traffic(first: tuple[ModelStats, ...], last: tuple[ModelStats, ...], seconds: float) -> _Traffic:
@@ -145,7 +145,7 @@ def _traffic(first: tuple[ModelStats, ...], last: tuple[ModelStats, ...], second
         (item.name, item.version): FoundVersion(
             version=item.version,
             requests=float(item.successes),
-            mean_seconds=item.success_seconds / item.successes if item.successes else None,
+            mean_seconds=item.success_ns / 1e9 / item.successes if item.successes else None,
             qps=max(0, item.successes - before.get((item.name, item.version), item.successes))
             / max(seconds, _A_MOMENT_SECONDS),
         )
@@ -353,7 +353,7 @@ def _add_version(versions: CommentedMap, version: FoundVersion) -> None:
     # A comment would break a mapping that stands on one line.
     if version.requests is not None and not versions.fa.flow_style():
         mean = f", {format_latency(version.mean_seconds)} each" if version.mean_seconds is not None else ""
-        busy = f", {version.qps:.3g} a second just now" if version.qps else ""
+        busy = f", {version.qps:.3g}/s just now" if version.qps else ""
         versions.yaml_add_eol_comment(f"{version.requests:.0f} requests{mean}{busy}", key)
 
 

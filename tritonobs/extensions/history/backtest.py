@@ -15,27 +15,18 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from decimal import Decimal
 from itertools import accumulate
-from typing import Final, Literal, TypeAlias
+from typing import Any, Final, Literal, TypeAlias
 
 from tritonobs import names
 from tritonobs.clients.prometheus import PrometheusClient, Rule
 from tritonobs.errors import BadAnswer
-from tritonobs.plan.objectives import (
-    AGAIN_RATIO,
-    BURN_TIERS,
-    FEWEST_BAD_REQUESTS,
-    HIGHEST_THRESHOLD,
-    LASTING_RATIO,
-    BurnTier,
-    burn_factor,
-    error_budget,
-)
+from tritonobs.render.rules import mixin_knobs
 from tritonobs.report.console import Column, Line, Table
 from tritonobs.report.formats import share
 from tritonobs.timings import promql
 from tritonobs.timings.episodes import Episode, episodes_of, joined, runs, step_seconds
 from tritonobs.timings.promql import Span
-from tritonobs.units import format_duration, format_moment, format_number, literal
+from tritonobs.units import format_duration, format_moment, format_number, literal, parse_duration
 
 LIMIT_SERIES = "subject:tritonobs_qps_limit:held"
 """What the rule compares with; a replay puts a number in its place."""
@@ -210,12 +201,43 @@ _BUDGET = "slo:error_budget:ratio"
 _PERIOD = re.compile(rf"{_RATIO}(\d+)d")
 # Two intervals of the first tier's rules, and of the others'.
 _FRESH_SECONDS, _SLOW_FRESH_SECONDS = 60.0, 240.0
-# Windows from here on are summed of rarer samples, as the rules do.
+# Longer windows are summed of rarer samples, as the rules do.
 _SAMPLED_SECONDS: Final = 3600
 _Subject: TypeAlias = tuple[str, str]
 """The cluster, and the version or "" for the model over all of them."""
 _Values: TypeAlias = Mapping[float, float]
 """By their moment, in Unix seconds."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BurnTier:
+    """A pair of windows of the rules: an alert begins where both burn faster than `factor`.
+
+    The SLO is at least `age_seconds` old then: a burn that faster tiers leave to this one needs that time.
+    One that began twice in `lately_seconds` lasts until the window `again_seconds` is calm, too.
+    """
+
+    name: str
+    severity: str
+    factor: float
+    long_seconds: int
+    short_seconds: int
+    again_seconds: int
+    lately_seconds: int
+    age_seconds: int
+
+
+def burn_tiers(knobs: Mapping[str, Any]) -> list[BurnTier]:
+    """The tiers of the rules, the fastest first, from the knobs of the mixin."""
+    tiers = []
+    for tier in knobs["burnTiers"]:
+        windows = ("long", "short", "again", "lately", "age")
+        seconds = {name: int(parse_duration(tier[name])) if tier[name] else 0 for name in windows}
+        # 14.4 for 2 % of 30 days in an hour, and never below 1: at that rate the SLO is met.
+        factor = max(1.0, round(tier["share"] * knobs["sloPeriodSeconds"] / seconds["long"], 4))
+        own = {f"{name}_seconds": value for name, value in seconds.items()}
+        tiers.append(BurnTier(name=tier["name"], severity=tier["severity"], factor=factor, **own))
+    return tiers
 
 
 def backtest_objective(
@@ -233,18 +255,19 @@ def backtest_objective(
 
     Raises:
         ClientError: Prometheus did not answer, has not loaded the rules, or recorded no such objective.
+        RenderFailed: the loaded rules have a period that the mixin refuses.
     """
     of_version = f"{names.VERSION}={literal(version)}" if version else ""
     chosen = promql.Scope.asked(prometheus, (model,)).of(f"{names.SLO}={literal(slo)}", of_version)
     rules = prometheus.rules()
-    days = _period_days(prometheus, rules)
+    knobs = mixin_knobs({"sloPeriod": f"{_period_days(prometheus, rules)}d"})
     seen = seen_seconds(prometheus, span, f"{_RATIO}5m{chosen}")
     recorded = _Recorded(prometheus=prometheus, span=span, chosen=chosen)
     tried: list[_Burns] = []
     episodes: list[Episode] = []
-    for tier in BURN_TIERS:
-        limit = float(min(HIGHEST_THRESHOLD, burn_factor(tier, days) * error_budget(objective)))
-        burns = _Burns(tier=tier, limit=limit, faster=tuple(tried), recorded=recorded)
+    for tier in burn_tiers(knobs):
+        limit = min(knobs["sloThresholdCap"], tier.factor * float(1 - objective))
+        burns = _Burns(tier=tier, limit=limit, faster=tuple(tried), recorded=recorded, knobs=knobs)
         rule = _found(prometheus, rules, f"TritonErrorBudgetBurn{tier.name.capitalize()}", "alert")
         for subject in recorded.subjects():
             burns.try_out(subject)
@@ -288,23 +311,21 @@ class _Recorded:
         """All that have a history."""
         return sorted(self._ask(f"{_RATIO}5m{self.chosen}"))
 
-    def ratio(self, subject: _Subject, seconds: Decimal) -> _Values:
+    def ratio(self, subject: _Subject, seconds: int) -> _Values:
         """The error ratio over a window."""
         return self._ask(f"{_RATIO}{format_duration(seconds)}{self.chosen}").get(subject, {})
 
-    def bad(self, subject: _Subject, seconds: Decimal | float) -> _Values:
+    def bad(self, subject: _Subject, seconds: float) -> _Values:
         """The bad requests of a window."""
-        samples = (
-            "sampled" if seconds >= _SAMPLED_SECONDS and seconds != BURN_TIERS[0].long_seconds else "increase"
-        )
-        window = format_duration(Decimal(round(float(seconds))))
+        samples = "sampled" if seconds > _SAMPLED_SECONDS else "increase"
+        window = format_duration(round(seconds))
         return self._ask(f"sum_over_time({_BAD}:{samples}{self.chosen}[{window}])").get(subject, {})
 
     def fresh(self, subject: _Subject, seconds: float) -> _Values:
         """The bad requests that were just counted."""
         return self.bad(subject, max(seconds, step_seconds(self.span)))
 
-    def old_enough(self, subject: _Subject, seconds: Decimal, at: float) -> bool:
+    def old_enough(self, subject: _Subject, seconds: int, at: float) -> bool:
         """Whether the SLO existed this long before."""
         if not seconds:
             return True
@@ -338,6 +359,7 @@ class _Burns:
     limit: float
     faster: tuple[_Burns, ...]
     recorded: _Recorded
+    knobs: Mapping[str, Any]
     points: dict[_Subject, list[tuple[float, float]]] = field(default_factory=dict)
     _burned: dict[str, list[float]] = field(default_factory=dict)
     _spans: dict[str, list[tuple[float, float]]] = field(default_factory=dict)
@@ -351,14 +373,14 @@ class _Burns:
         )
         begun: list[float] = []
         begins: list[float] = []
-        lasting, least = float(LASTING_RATIO) * self.limit, float(AGAIN_RATIO) * self.limit
+        lasting, least = (self.knobs[ratio] * self.limit for ratio in ("burnLastingRatio", "burnAgainRatio"))
         for at, ratio in sorted(long.items()):
             if self._begins(subject, at, ratio, short.get(at, 0)):
-                if not _count(begun, at, float(tier.short_seconds)):
+                if not _count(begun, at, tier.short_seconds):
                     begins.append(at)
                 begun.append(at)
-            lately = short.get(at, 0) > lasting and _count(begun, at, float(tier.short_seconds))
-            twice = again.get(at, 0) > least and _count(begins, at, float(tier.lately_seconds)) > 1
+            lately = short.get(at, 0) > lasting and _count(begun, at, tier.short_seconds)
+            twice = again.get(at, 0) > least and _count(begins, at, tier.lately_seconds) > 1
             if ratio > lasting and (lately or twice) and not self._reported(subject, at, ratio, lasting):
                 self.points.setdefault(subject, []).append((at, ratio))
 
@@ -369,7 +391,7 @@ class _Burns:
                 (at, value)
                 for at, value in points
                 if self.tier.severity != "critical"
-                or not any(one.out(cluster, at, float(self.tier.short_seconds)) for one in self.faster)
+                or not any(one.out(cluster, at, self.tier.short_seconds) for one in self.faster)
             ]
 
     def out(self, cluster: str, at: float, seconds: float = 0) -> bool:
@@ -398,7 +420,7 @@ class _Burns:
             ratio > self.limit
             and short > self.limit
             and recorded.fresh(subject, fresh).get(at, 0) > 0
-            and recorded.bad(subject, tier.long_seconds).get(at, 0) >= FEWEST_BAD_REQUESTS
+            and recorded.bad(subject, tier.long_seconds).get(at, 0) >= self.knobs["sloMinimumBad"]
             and recorded.old_enough(subject, tier.age_seconds, at)
             and not any(one.takes(subject, at) for one in self.faster)
             and not self._reported(subject, at, ratio, self.limit)
@@ -409,7 +431,7 @@ class _Burns:
         recorded, short = self.recorded, self.tier.short_seconds
         return self.out(subject[0], at) or (
             recorded.ratio(subject, short).get(at, 0) > self.limit
-            and recorded.bad(subject, short).get(at, 0) >= FEWEST_BAD_REQUESTS
+            and recorded.bad(subject, short).get(at, 0) >= self.knobs["sloMinimumBad"]
         )
 
     def _reported(self, subject: _Subject, at: float, ratio: float, limit: float) -> bool:
@@ -418,20 +440,20 @@ class _Burns:
         They have reported what came while they burned, and the long window before.
         """
         spans = sorted(
-            (begin - float(one.tier.long_seconds), end)
+            (begin - one.tier.long_seconds, end)
             for one in self.faster
             for begin, end in one.spans(subject[0])
             if begin <= at
         )
         moments, total = self.recorded.counted(subject)
-        told, until = 0.0, at - float(self.tier.long_seconds)
+        told, until = 0.0, at - self.tier.long_seconds
         for begin, end in spans:
             first, last = max(begin, until), min(end, at)
             if first < last:
                 told += _until(moments, total, last) - _until(moments, total, first)
                 until = last
         bad = self.recorded.bad(subject, self.tier.long_seconds).get(at, 0)
-        return told > 0 and bad - told < max(bad * limit / ratio, FEWEST_BAD_REQUESTS)
+        return told > 0 and bad - told < max(bad * limit / ratio, self.knobs["sloMinimumBad"])
 
 
 def _until(moments: list[float], total: list[float], at: float) -> float:

@@ -11,9 +11,9 @@ import click
 
 from tritonobs.cli.say import say
 from tritonobs.cli.values import (
-    Address,
     Duration,
     Parsed,
+    address,
     asked_prometheus,
     cluster_option,
     format_option,
@@ -31,13 +31,9 @@ if TYPE_CHECKING:
     from tritonobs.extensions.history.suggest import Operation
 
 
-class _Replica(Address):
+def _replica(value: object) -> str:
     """An address, or `here`."""
-
-    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        """The address."""
-        text = running_url("triton", "http://127.0.0.1:8000") if value == "here" else value
-        return super().convert(text, param, ctx)
+    return address(running_url("triton", "http://127.0.0.1:8000") if value == "here" else value)
 
 
 def _ratio(value: object) -> Decimal:
@@ -50,7 +46,7 @@ def _ratio(value: object) -> Decimal:
 @click.option(
     "--drive",
     "url",
-    type=_Replica(),
+    type=Parsed("url", _replica),
     help="Send load in rising steps to this replica instead of looking back; `here` is that of the stack "
     "running here.",
 )
@@ -112,10 +108,10 @@ def suggest(
     Reads recorded history. --drive measures with load instead; use a replica without other traffic. Exit
     status 3 when there is too little data.
     """
-    from tritonobs.extensions.history.suggest import describe, suggestion_page, suggestion_table  # noqa: PLC0415
-    from tritonobs.extensions.history.suggest import suggest as find_knee  # noqa: PLC0415 (brings requests)
-    from tritonobs.report.console import print_table, print_text  # noqa: PLC0415 (brings rich)
-    from tritonobs.report.formats import json_text  # noqa: PLC0415 (brings rich)
+    from tritonobs.extensions.history.suggest import describe, suggestion_page, suggestion_table
+    from tritonobs.extensions.history.suggest import suggest as find_knee
+    from tritonobs.report.console import print_table, print_text
+    from tritonobs.report.formats import json_text
 
     if url and highest <= lowest:
         raise click.BadParameter(f"{highest:g} is not above --from {lowest:g}", param_hint="--to")
@@ -143,7 +139,7 @@ def suggest(
 @click.command(epilog="Example: tritonobs limits backtest --model inspect --qps 12 --over 30d")
 @click.option("--model", required=True, help="The model the limit or objective is about.")
 @click.option("--version", default="", help="One version of it.  [default: all versions together]")
-@click.option("--qps", type=Parsed("qps", parse_qps), help="The limit to try, in requests a second.")
+@click.option("--qps", type=Parsed("qps", parse_qps), help="The limit to try, in requests/s.")
 @click.option("--slo", default="availability", show_default=True, help="The SLO that --objective is for.")
 @click.option("--objective", type=Parsed("objective", _ratio), help="The objective to try, like 99.9%.")
 @click.option("--over", type=Duration(), default="7d", show_default=True, help="How much history to replay.")
@@ -166,14 +162,14 @@ def backtest(
 
     Applies the alert rules to recorded history. Exit status 1 when an alert would have fired.
     """
-    from tritonobs.extensions.history.backtest import (  # noqa: PLC0415 (brings requests)
+    from tritonobs.extensions.history.backtest import (
         backtest_limit,
         backtest_objective,
         backtest_table,
     )
-    from tritonobs.report.console import print_table  # noqa: PLC0415 (brings rich)
-    from tritonobs.report.formats import json_text  # noqa: PLC0415 (brings rich)
-    from tritonobs.timings.promql import Span  # noqa: PLC0415
+    from tritonobs.report.console import print_table
+    from tritonobs.report.formats import json_text
+    from tritonobs.timings.promql import Span
 
     if (qps is None) == (objective is None):
         raise click.UsageError("give either --qps or --objective")
@@ -195,8 +191,8 @@ def backtest(
 
 
 def _history(client: PrometheusClient, model: str, over: float) -> tuple[Operation, ...]:
-    from tritonobs.extensions.history.suggest import operations_in_history  # noqa: PLC0415
-    from tritonobs.timings.promql import Span  # noqa: PLC0415
+    from tritonobs.extensions.history.suggest import operations_in_history
+    from tritonobs.timings.promql import Span
 
     now = time.time()
     span = Span(start=now - over, end=now)
@@ -208,7 +204,7 @@ def _history(client: PrometheusClient, model: str, over: float) -> tuple[Operati
 
 def _driven(url: str, model: str, mix: str, rates: list[float], seconds: float) -> tuple[Operation, ...]:
     """Steps of load; ends early once a step is far too much."""
-    from tritonobs.extensions.history.suggest import Operation, far_too_much  # noqa: PLC0415
+    from tritonobs.extensions.history.suggest import Operation, far_too_much
 
     driven = answer("driven")
     if driven is None:
@@ -222,7 +218,7 @@ def _driven(url: str, model: str, mix: str, rates: list[float], seconds: float) 
             if timing and result.ok:
                 found.append(Operation(qps=qps, seconds=timing.mean, failed_ratio=failed))
             if not result.ok:
-                say(f"stopped: at {qps:.3g} requests/s none of {result.sent} was answered well", err=True)
+                say(f"stopped: at {qps:.3g} requests/s none of {result.sent} succeeded", err=True)
                 break
             if far_too_much(found):
                 break

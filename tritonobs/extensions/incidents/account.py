@@ -97,43 +97,43 @@ _PHRASES: Final[Mapping[str, tuple[str, str]]] = {
     "language": ("en", "zh"),
     "cause": ("{}", "诊断：{}"),
     "since": ("{}, since {}", "{}（自 {} 起）"),
-    "other_cause": ("Another cause than before: {}", "诊断有变：{}"),
-    "goes_on": ("It belongs to an incident that goes on since {}", "属于自 {} 起持续的事件"),
+    "other_cause": ("Probable cause changed: {}", "诊断有变：{}"),
+    "goes_on": ("Part of the incident ongoing since {}", "属于自 {} 起持续的事件"),
     "eased": (
-        "It is going back: no page fires any more, {} alerts still do",
+        "Recovering: no page is firing, {} alerts still are",
         "正在恢复：已无紧急告警，仍有 {} 条告警触发",
     ),
     "took_over": (
-        "It may have been reported before: tritonobs serve has run since {} only",
-        "此前可能已通知：tritonobs serve 自 {} 起运行",
+        "It may have been reported before: tritonobs serve started at {}",
+        "此前可能已通知：tritonobs serve 于 {} 启动",
     ),
     "next_step": ("Next: {}", "下一步：{}"),
-    "over": ("It is over after {}", "已结束，历时 {}"),
-    "was": ("Its cause: {}", "诊断：{}"),
+    "over": ("Resolved after {}", "已结束，历时 {}"),
+    "was": ("Cause: {}", "诊断：{}"),
     "failed": ("{} requests failed", "{} 个请求失败"),
-    "late": ("{} were later than promised", "{} 个超过承诺时间"),
-    "only_late": ("{} requests were later than promised", "{} 个请求超过承诺时间"),
-    "harmless": ("no request failed or was later than promised", "没有请求失败或超过承诺时间"),
+    "late": ("{} exceeded their latency threshold", "{} 个超过延迟阈值"),
+    "only_late": ("{} requests exceeded their latency threshold", "{} 个请求超过延迟阈值"),
+    "harmless": ("no request failed or exceeded its latency threshold", "没有请求失败或超过延迟阈值"),
     "budget": ("{share} of the error budget of {slo}", "消耗 {slo} 错误预算的 {share}"),
     "meanwhile": ("Meanwhile: {}", "期间操作：{}"),
     "limit_changed": ("limit of {} {} → {}", "{} 的限额 {} → {}"),
     "started": ("{} started", "{} 启动"),
     "silenced": ("{} silenced {}", "{} 静默 {}"),
     "unlimited": ("unlimited", "不限"),
-    "noticed": ("noticed after {} by {}", "{} 后由 {} 发现"),
+    "noticed": ("detected after {} by {}", "{} 后由 {} 发现"),
     "incident": ("incident", "事件"),
     "incidents_of": ("Incidents of {}", "{} 的事件"),
-    "no_incident": ("There was none since this process began.", "本进程启动以来没有事件。"),
+    "no_incident": ("No incidents since tritonobs serve started.", "本进程启动以来没有事件。"),
     "comma": (", ", "，"),
-    "unknown": ("no cause is known", "原因未知"),
+    "unknown": ("cause unknown", "原因未知"),
     "and_more": ("{} and {} more", "{} 等另外 {} 个"),
     "on": ("{} on {}", "{}（{}）"),
-    "lasts": ("lasts since {}", "自 {} 起持续"),
+    "lasts": ("ongoing since {}", "自 {} 起持续"),
     "lasted": ("lasted {}", "历时 {}"),
-    "fires": ("{} fires", "{} 触发"),
-    "fires_again": ("{} fires, {} times", "{} 触发，共 {} 次"),
-    "resolved": ("{} is over", "{} 恢复"),
-    "sure": ("{} sure", "置信度 {}"),
+    "fires": ("{} fired", "{} 触发"),
+    "fires_again": ("{} fired {} times", "{} 触发，共 {} 次"),
+    "resolved": ("{} resolved", "{} 恢复"),
+    "sure": ("confidence {}", "置信度 {}"),
     "also": ("Also: {}", "另有：{}"),
     "timeline": ("Timeline", "时间线"),
     "runbooks": ("Runbooks", "处置手册"),
@@ -235,7 +235,7 @@ def said(
 
 
 def counts(bill: Cost, words: Words = ENGLISH) -> Iterator[str]:
-    """`143 requests failed`, `20 were later than promised`, `3.2% of the error budget of inspect fast`.
+    """`143 requests failed`, `3.2% of the error budget of inspect fast`.
 
     Nothing is said of what is not known.
     """
@@ -295,7 +295,7 @@ def sentence(entry: Entry, words: Words = ENGLISH) -> str:
 
 
 def status(entry: Entry, words: Words = ENGLISH, zone: tzinfo = timezone.utc) -> str:
-    """`lasts since 12:03:10 UTC`, or `lasted 4m`."""
+    """`ongoing since 12:03:10 UTC`, or `lasted 4m`."""
     if entry.ended is None:
         return words.lasts.format(format_clock(entry.since, zone))
     return words.lasted.format(lasted(entry.since, entry.ended))
@@ -315,7 +315,7 @@ def timeline(entry: Entry, words: Words = ENGLISH) -> tuple[Event, ...]:
 
 
 def cost(bill: Cost, words: Words = ENGLISH) -> str:
-    """`noticed after 20s by TritonQpsAboveLimit, 143 requests failed, 20 were later than promised`."""
+    """`detected after 20s by TritonQpsAboveLimit, 143 requests failed`."""
     noticed = words.noticed.format(lasted(0, bill.noticed_seconds), bill.found_by)
     return words.comma.join((noticed, *counts(bill, words)))
 
@@ -374,7 +374,7 @@ def lines(entry: Entry, readings: Mapping[Moment, Path]) -> Iterator[str]:
     if entry.cost:
         yield f"  {cost(entry.cost)}"
     for moment, path in readings.items():
-        yield f"  > tritonobs triage --load {path}  (what was read: {moment.value})"
+        yield f"  > tritonobs triage --load {path}  (readings: {moment.value})"
 
 
 def markdown(entry: Entry, readings: Mapping[Moment, Path]) -> str:
@@ -393,7 +393,7 @@ def markdown(entry: Entry, readings: Mapping[Moment, Path]) -> str:
         "## Causes",
         "",
         *(
-            f"- {_plain(cause.sentence)} (`{cause.check}`, {cause.confidence:.0%} sure)"
+            f"- {_plain(cause.sentence)} (`{cause.check}`, confidence {cause.confidence:.0%})"
             for cause in entry.causes
         ),
         *([] if entry.causes else [f"- {ENGLISH.unknown}"]),
@@ -401,9 +401,9 @@ def markdown(entry: Entry, readings: Mapping[Moment, Path]) -> str:
         "## What to do",
         "",
         *(f"- [ ] {_plain(step)}" for cause in entry.causes for step in cause.next_steps),
-        "- [ ] What will keep it from coming back?",
+        "- [ ] What prevents a recurrence?",
         "",
-        "## To look at it again",
+        "## To judge it again",
         "",
         *(f"    tritonobs triage --load {path}" for path in readings.values()),
     ]

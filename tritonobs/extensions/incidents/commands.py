@@ -44,8 +44,8 @@ def list_incidents(*, fleet: Path | None, folder: Path | None, form: str) -> int
 
     Exit status 1 when a file of the folder is damaged.
     """
-    from tritonobs.report.console import Column, Line, Table, print_table  # noqa: PLC0415 (brings rich)
-    from tritonobs.report.formats import json_text  # noqa: PLC0415
+    from tritonobs.report.console import Column, Line, Table, print_table
+    from tritonobs.report.formats import json_text
 
     entries, damaged = _recorder(fleet, folder).entries()
     for finding in damaged:
@@ -57,7 +57,7 @@ def list_incidents(*, fleet: Path | None, folder: Path | None, form: str) -> int
             Line(
                 cells=(
                     entry.id,
-                    "goes on" if entry.ended is None else lasted(entry.since, entry.ended),
+                    "ongoing" if entry.ended is None else lasted(entry.since, entry.ended),
                     entry.worst,
                     account.place(entry),
                     account.sentence(entry),
@@ -95,7 +95,7 @@ def list_incidents(*, fleet: Path | None, folder: Path | None, form: str) -> int
 )
 def show(*, ident: str, fleet: Path | None, folder: Path | None, form: str) -> None:
     """Show one incident: cause, place, timeline, what to do, and how to judge its readings again."""
-    from tritonobs.report.formats import json_text  # noqa: PLC0415
+    from tritonobs.report.formats import json_text
 
     try:
         found = _recorder(fleet, folder).load(ident)
@@ -115,7 +115,7 @@ def show(*, ident: str, fleet: Path | None, folder: Path | None, form: str) -> N
 
 def _page(found: Recorded, plan: Plan | None) -> str:
     """One file that needs nothing else; what cannot be drawn is left out, with a printed reason."""
-    from tritonobs.extensions.incidents.pages import drawn, incident_page  # noqa: PLC0415 (brings starlette)
+    from tritonobs.extensions.incidents.pages import drawn, incident_page
 
     if plan is None:
         say("no pictures: name the fleet file (--fleet), which says where Prometheus is", err=True)

@@ -86,10 +86,10 @@ def ask(alertmanager: AlertmanagerClient) -> Answer:
     Raises:
         ClientError: it did not answer, is not ready, or was restarted meanwhile.
     """
-    before = alertmanager.status().uptime
+    before = alertmanager.up_since()
     alerts = alertmanager.alerts()
-    if not alertmanager.ready() or alertmanager.status().uptime != before:
-        raise BadAnswer(f"{alertmanager.address} is not ready, or another one answers each time")
+    if not alertmanager.ready() or alertmanager.up_since() != before:
+        raise BadAnswer(f"{alertmanager.address} is not ready, or another one responds each time")
     return Answer(run=f"{alertmanager.address} {before}", alerts=alerts)
 
 

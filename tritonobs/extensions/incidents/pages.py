@@ -58,7 +58,7 @@ _MOST_MODELS = 5
 _LEAD_SECONDS, _LONGEST_SECONDS = 600.0, 6 * 3600.0
 Panel = tuple[str, str]
 """A board and the title of one of its panels, without the window, which depends on the rules."""
-_REQUESTS: Final = ("model", "Requests a second and their limit")
+_REQUESTS: Final = ("model", "Requests/s and limit")
 _OUTCOMES: Final = ("model", "Outcomes")
 _PERCENTILES: Final = ("model", "Percentiles")
 _STAGES: Final = ("model", "P99 by stage")
@@ -67,11 +67,11 @@ _VERSIONS: Final = ("model", "Traffic by version")
 _WHERE: Final = ("model", "Where the time goes")
 _WAITING: Final = ("model", "Requests waiting")
 _BUSY: Final = ("model", "Model instances busy")
-_REPLICAS: Final = ("fleet", "Requests a second by replica")
+_REPLICAS: Final = ("fleet", "Requests/s by replica")
 _PEERS: Final = ("fleet", "Replica compared with its peers")
 OF_MODEL: Final = (_REQUESTS, _OUTCOMES, _STAGES)
 OF_FLEET: Final = (
-    ("fleet", "Requests a second and their limit"),
+    ("fleet", "Requests/s and limit"),
     _REPLICAS,
     ("fleet", "Latency P99"),
 )
@@ -336,13 +336,13 @@ class IncidentSeries(Collector):
         """The number by severity, always; since when each goes on, and since when its alerts fire."""
         # A thread writes the page; the event loop replaces both as a whole.
         incidents, sentences = self._incidents, self._sentences
-        count = GaugeMetricFamily(names.INCIDENTS, "Incidents that go on.", labels=("severity",))
+        count = GaugeMetricFamily(names.INCIDENTS, "Ongoing incidents.", labels=("severity",))
         for severity in _COUNTED:
             count.add_metric((severity,), sum(one.now == severity for one in incidents))
         yield count
         since = GaugeMetricFamily(
             names.INCIDENT_SINCE,
-            "When the trouble of an incident that goes on began.",
+            "When an ongoing incident began.",
             labels=("incident", "severity", "sentence"),
         )
         for one in incidents:
@@ -351,7 +351,7 @@ class IncidentSeries(Collector):
         yield since
         alerts = GaugeMetricFamily(
             names.INCIDENT_ALERT_SINCE,
-            "When an alert began that fires, of an incident that goes on.",
+            "When a firing alert of an ongoing incident began.",
             labels=("incident", *_ROW),
         )
         rows: dict[tuple[str, ...], float] = {}

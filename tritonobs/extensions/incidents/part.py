@@ -181,7 +181,9 @@ class Incidents:
         try:
             return await asyncio.wait_for(self._sift(robot, alerts), _SIFT_SECONDS)
         except Exception as error:  # noqa: BLE001 (alerts are sent in any case)
-            _log.info("nothing is known of these alerts in time: %s: %s", type(error).__name__, error)
+            _log.info(
+                "these alerts are sent before their incident is known: %s: %s", type(error).__name__, error
+            )
             return Sifted()
 
     async def _sift(self, robot: str, alerts: Sequence[Alert]) -> Sifted:
@@ -204,7 +206,7 @@ class Incidents:
         try:
             alerts = await self._recall_threads.run(asked.alertmanager.alerts, seconds=_RECALL_SECONDS)
         except Exception as error:  # noqa: BLE001 (alerts are sent in any case)
-            _log.info("alerts of earlier incidents are not known: %s: %s", type(error).__name__, error)
+            _log.info("alerts of earlier incidents could not be read: %s: %s", type(error).__name__, error)
             return
         await self._heard(firing(one) for one in alerts if one.fingerprint in known)
 
@@ -282,7 +284,7 @@ class Incidents:
         try:
             found = await self._bill_threads.run(read, seconds=_PATIENCE_SECONDS)
         except Exception as error:  # noqa: BLE001 (messages do without)
-            _log.info("no cost was read: %s: %s", type(error).__name__, error)
+            _log.info("the impact could not be read: %s: %s", type(error).__name__, error)
             return
         self._bills = dict([*self._bills.items(), *found.items()][-_MOST_KEPT_BILLS:])
 
@@ -333,7 +335,7 @@ class Incidents:
         try:
             listed = await self._list_threads.run(lambda: ends.ask(asked.alertmanager), seconds=_LIST_SECONDS)
         except Exception as error:  # noqa: BLE001 (ends are reported by calls, too)
-            _log.info("what Alertmanager lists is not known: %s: %s", type(error).__name__, error)
+            _log.info("Alertmanager's alerts could not be listed: %s: %s", type(error).__name__, error)
             return
         self._listing = self._listing.read(
             listed, time.time(), {key for key, one in known.items() if one.firing}
@@ -386,7 +388,7 @@ class Incidents:
             await self._heard((), self._looked.verdict)
             self._judged_at = now
         except Exception as error:  # noqa: BLE001 (messages do without)
-            _log.info("no cause was found: %s: %s", type(error).__name__, error)
+            _log.info("triage did not finish: %s: %s", type(error).__name__, error)
 
     async def _heard(self, alerts: Iterable[Alert], verdict: Any = None) -> Step:  # noqa: ANN401 (as above)
         """Join these alerts and this verdict to what is known."""
@@ -429,7 +431,7 @@ def _active(prometheus: PrometheusClient) -> list[tuple[float, FiringAlert]]:
     try:
         alerts = prometheus.alerts()
     except ClientError as error:
-        _log.info("since when alerts wait is not known: %s", error)
+        _log.info("pending alerts could not be read: %s", error)
         return []
     found = []
     for one in alerts:

@@ -212,7 +212,7 @@ class Recorder:
                 path.unlink(missing_ok=True)
             raise FileUnusable(
                 self.folder,
-                f"has no room for a reading: incidents that go on take {taken:,} of {self._most_bytes:,} B",
+                f"has no room for a reading: ongoing incidents take {taken:,} of {self._most_bytes:,} B",
             )
 
     def entries(self) -> tuple[tuple[Entry, ...], tuple[Finding, ...]]:

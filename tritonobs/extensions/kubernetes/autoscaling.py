@@ -21,8 +21,8 @@ from tritonobs.extensions.kubernetes.objects import Object, manifest, metadata
 from tritonobs.plan.fleet import Plan
 from tritonobs.plan.kubernetes import Objects, ScaledPool
 from tritonobs.plan.limits import limited_models
-from tritonobs.plan.rules import rule_windows
 from tritonobs.render.artifact import Artifact, yaml_text
+from tritonobs.render.rules import mixin_knobs, rules_config
 from tritonobs.units import format_duration, format_number, literal
 
 ADAPTER_PATH: Final = "kubernetes/prometheus-adapter.yaml"
@@ -166,34 +166,33 @@ class _Reader:
     """The records of one model, by the names that the fleet's windows give them."""
 
     def __init__(self, plan: Plan, model: str) -> None:
-        settings = plan.prometheus
         labels = {key: value for key, value in plan.cluster_labels.items() if value}
         # prometheus-adapter reads << as the begin of a template.
         self._matchers = ",".join(
             f"{key}={literal(value)}".replace("<", r"\x3c")
             for key, value in {**labels, "model": model}.items()
         )
-        windows = rule_windows(settings.scrape_interval_seconds, settings.evaluation_interval_seconds)
-        self._windows = windows
+        self._knobs = mixin_knobs(rules_config(plan))
+        short = self._knobs["shortWindow"]
         self._replica = plan.rules.replica_label
         self._on = ", ".join(filter(None, (plan.rules.cluster_label, self._replica)))
         """The labels that distinguish servers."""
-        self.offered = self._whole(f"subject:triton_requests_offered:rate{windows.short}")
-        self.queued = self._rows(f"model_version:triton_queue_duration_seconds:rate{windows.short}")
+        self.offered = self._whole(f"subject:triton_requests_offered:rate{short}")
+        self.queued = self._rows(f"model_version:triton_queue_duration_seconds:rate{short}")
         self.waiting = self._rows("replica_model_version:tritonobs_llm_requests_waiting:sum")
         self.kv_cache = self._rows("replica_model_version:tritonobs_kv_cache_used:ratio")
-        self._succeeded = self._rows(f"model_version:triton_requests_succeeded:rate{windows.short}")
-        self._answering = self._rows(f"replica_model_version:triton_requests_succeeded:rate{windows.short}")
+        self._succeeded = self._rows(f"model_version:triton_requests_succeeded:rate{short}")
+        self._answering = self._rows(f"replica_model_version:triton_requests_succeeded:rate{short}")
 
     def offered_now(self, offset: str = "") -> str:
         """What is offered, over a minute at least: chance in a shorter time would make pools larger.
 
         Servers that cannot be read are assumed to be offered what the others are.
         """
-        windows = self._windows
-        if windows.short == windows.medium:
+        medium, step = self._knobs["mediumWindow"], self._knobs["evaluationInterval"]
+        if medium == self._knobs["shortWindow"]:
             return self._offered_at(offset)
-        return f"avg_over_time({self._offered_at()}[{windows.medium}:{windows.evaluation}]{offset})"
+        return f"avg_over_time({self._offered_at()}[{medium}:{step}]{offset})"
 
     def offered_ahead(self) -> str:
         """The offered load if it continues to grow as in the last two minutes."""
@@ -243,14 +242,14 @@ class _Reader:
 
     def _known(self, query: str, offset: str = "") -> str:
         """The query where nothing was missing for a short window: after a gap rates begin too low."""
-        wanted = ceil(self._windows.short_seconds / self._windows.evaluation_seconds) + 1
+        wanted = ceil(self._knobs["shortSeconds"] / self._knobs["evaluationSeconds"]) + 1
         # One more than needed is read: the last one may not be complete yet.
         span = self._evaluations(wanted + 1)
         seen = f"max(count_over_time({self._succeeded}[{span}]{offset}))"
         return f"({query}\n  and {seen} >= {wanted})"
 
     def _evaluations(self, number: int) -> str:
-        return format_duration(number * self._windows.evaluation_seconds)
+        return format_duration(number * self._knobs["evaluationSeconds"])
 
     def _rows(self, record: str) -> str:
         return f"{record}{{{self._matchers}}}"

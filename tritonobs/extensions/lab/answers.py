@@ -63,8 +63,8 @@ def driven(
         ValueError: the mix cannot be read.
     """
     from tritonobs.extensions.lab.load.images import parse_mix  # noqa: PLC0415 (brings OpenCV)
-    from tritonobs.extensions.lab.load.run import LoadPlan, run_load  # noqa: PLC0415
-    from tritonobs.extensions.lab.report import load_progress  # noqa: PLC0415
+    from tritonobs.extensions.lab.load.run import LoadPlan, run_load  # noqa: PLC0415 (as above)
+    from tritonobs.extensions.lab.report import load_progress  # noqa: PLC0415 (brings rich)
 
     ingredients = parse_mix(mix)
     for qps in rates:

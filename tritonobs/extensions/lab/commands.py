@@ -15,12 +15,21 @@ from typing import TYPE_CHECKING
 
 import click
 
-from tritonobs import programs
 from tritonobs.cli.say import say
-from tritonobs.cli.values import STATE, Address, Duration, format_option, running_url
+from tritonobs.cli.values import (
+    STATE,
+    Address,
+    Duration,
+    Parsed,
+    duration_seconds,
+    format_option,
+    running_url,
+)
 from tritonobs.errors import StackError
 from tritonobs.extensions.lab.load.schedule import Segment
+from tritonobs.extensions.lab.stack import packages
 from tritonobs.extensions.lab.vendors import VENDORS
+from tritonobs.programs import find
 from tritonobs.undo import Undo
 
 if TYPE_CHECKING:
@@ -43,11 +52,10 @@ def tools() -> None:
 
     The folder is $TRITONOBS_TOOLS, or .tools here. Programs on PATH are used instead of a download.
     """
-    missing = programs.missing_packages()
-    programs.install(missing, lambda text: say(text, err=True))
-    for package in programs.PACKAGES:
+    packages.install(packages.missing_packages(), lambda text: say(text, err=True))
+    for package in packages.PACKAGES:
         for name in package.files:
-            say(f"{name}: {programs.find(name)}")
+            say(f"{name}: {find(name)}")
 
 
 @click.command(epilog="Example: tritonobs up fleet.yaml --detach")
@@ -59,7 +67,7 @@ def tools() -> None:
     help="Triton model repository.  [default: the inspection models]",
 )
 @click.option("--free-ports", is_flag=True, help="Use free ports instead of those in the fleet file.")
-@click.option("--robot-double", is_flag=True, help="Send the messages of robots to a local one.")
+@click.option("--robot-double", is_flag=True, help="Send chat messages to a local robot.")
 @click.option(
     "--drills",
     is_flag=True,
@@ -91,8 +99,8 @@ def up(
     FLEET is a fleet file. The default is the example with the inspection models and a local robot.
     Runs until Ctrl-C, which ends every process.
     """
-    from tritonobs.extensions.lab.report import startup_progress  # noqa: PLC0415 (brings rich)
-    from tritonobs.extensions.lab.stack import local, native, processes  # noqa: PLC0415 (needs the extra `stack`)
+    from tritonobs.extensions.lab.report import startup_progress
+    from tritonobs.extensions.lab.stack import local, native, processes
 
     folders = processes.Folders(root=state.absolute())
     with Undo(lambda: say("still stopping …", err=True)) as undo:
@@ -127,9 +135,9 @@ def up(
 @state_option
 def status(*, state: Path) -> int:
     """Show which parts of the stack run and answer; exit status 1 when one does not."""
-    from tritonobs.extensions.lab.report import stack_table  # noqa: PLC0415 (brings rich)
-    from tritonobs.extensions.lab.stack import local, processes  # noqa: PLC0415 (needs the extra `stack`)
-    from tritonobs.report.console import print_table  # noqa: PLC0415
+    from tritonobs.extensions.lab.report import stack_table
+    from tritonobs.extensions.lab.stack import local, processes
+    from tritonobs.report.console import print_table
 
     rows = local.health(processes.Folders(root=state.absolute()))
     if not rows:
@@ -142,7 +150,7 @@ def status(*, state: Path) -> int:
 @state_option
 def down(*, state: Path) -> None:
     """Stop every process of the stack."""
-    from tritonobs.extensions.lab.stack import native, processes  # noqa: PLC0415 (needs the extra `stack`)
+    from tritonobs.extensions.lab.stack import native, processes
 
     stopped = native.down(processes.Folders(root=state.absolute()))
     say(f"stopped {', '.join(part.name for part in stopped)}" if stopped else "nothing was running")
@@ -164,9 +172,9 @@ def demo(*, state: Path, chat: str, keep: bool) -> None:
     Starts Triton with the inspection models, Prometheus, Alertmanager and `tritonobs serve` on free loopback
     ports, with a local robot of a chat; takes about four minutes.
     """
-    from tritonobs.extensions.lab.demo import heading, run_steps  # noqa: PLC0415 (brings OpenCV and tritonclient)
-    from tritonobs.extensions.lab.report import startup_progress  # noqa: PLC0415 (brings rich)
-    from tritonobs.extensions.lab.stack import local, native, processes  # noqa: PLC0415 (needs the extra `stack`)
+    from tritonobs.extensions.lab.demo import heading, run_steps
+    from tritonobs.extensions.lab.report import startup_progress
+    from tritonobs.extensions.lab.stack import local, native, processes
 
     folders = processes.Folders(root=state.absolute())
     with Undo(lambda: say("still stopping …", err=True)) as undo:
@@ -247,7 +255,7 @@ def drill(*, names: tuple[str, ...], listed: bool, state: Path, form: str) -> in
     shows the drills that had ended. Exit status 0: as promised. 1: a promise was broken. 3: a drill could not
     be run.
     """
-    from tritonobs.extensions.lab.drill.run import DRILLS  # noqa: PLC0415 (brings requests)
+    from tritonobs.extensions.lab.drill.run import DRILLS
 
     if listed:
         _list_drills(tuple(DRILLS.values()), state, form)
@@ -283,11 +291,11 @@ def _chosen(names: tuple[str, ...], drills: Mapping[str, Drill]) -> tuple[Drill,
 
 
 def _rehearse(drills: tuple[Drill, ...], state: Path) -> Iterator[Outcome]:
-    from tritonobs.extensions.lab.drill.rig import Rig  # noqa: PLC0415 (brings requests)
-    from tritonobs.extensions.lab.drill.run import Session  # noqa: PLC0415
-    from tritonobs.extensions.lab.report import drill_timeline  # noqa: PLC0415 (brings rich)
-    from tritonobs.extensions.lab.stack.processes import Folders  # noqa: PLC0415
-    from tritonobs.extensions.lab.stack.rehearsal import NoRehearsal  # noqa: PLC0415
+    from tritonobs.extensions.lab.drill.rig import Rig
+    from tritonobs.extensions.lab.drill.run import Session
+    from tritonobs.extensions.lab.report import drill_timeline
+    from tritonobs.extensions.lab.stack.processes import Folders
+    from tritonobs.extensions.lab.stack.rehearsal import NoRehearsal
 
     try:
         rig = Rig(Folders(root=state.absolute()), str(state))
@@ -298,9 +306,9 @@ def _rehearse(drills: tuple[Drill, ...], state: Path) -> Iterator[Outcome]:
 
 
 def _list_drills(drills: tuple[Drill, ...], state: Path, form: str) -> None:
-    from tritonobs.extensions.lab.report import drill_table  # noqa: PLC0415
-    from tritonobs.report.console import print_table  # noqa: PLC0415 (brings rich)
-    from tritonobs.report.formats import json_text  # noqa: PLC0415
+    from tritonobs.extensions.lab.report import drill_table
+    from tritonobs.report.console import print_table
+    from tritonobs.report.formats import json_text
 
     speed = _speed(state)
     if form == "table":
@@ -324,8 +332,8 @@ def _list_drills(drills: tuple[Drill, ...], state: Path, form: str) -> None:
 
 def _speed(state: Path) -> float:
     """That of the stack in the state folder; without one, what `up --drills` would give it."""
-    from tritonobs.extensions.lab.stack.processes import Folders  # noqa: PLC0415
-    from tritonobs.extensions.lab.stack.rehearsal import NoRehearsal, running  # noqa: PLC0415
+    from tritonobs.extensions.lab.stack.processes import Folders
+    from tritonobs.extensions.lab.stack.rehearsal import NoRehearsal, running
 
     try:
         return running(Folders(root=state.absolute()), str(state)).speed
@@ -334,9 +342,9 @@ def _speed(state: Path) -> float:
 
 
 def _show_outcomes(outcomes: Sequence[Outcome], form: str) -> None:
-    from tritonobs.extensions.lab.report import outcome_table, outcome_values  # noqa: PLC0415
-    from tritonobs.report.console import print_table  # noqa: PLC0415 (brings rich)
-    from tritonobs.report.formats import json_text  # noqa: PLC0415
+    from tritonobs.extensions.lab.report import outcome_table, outcome_values
+    from tritonobs.report.console import print_table
+    from tritonobs.report.formats import json_text
 
     if form == "json":
         say(json_text([outcome_values(outcome) for outcome in outcomes]))
@@ -348,18 +356,13 @@ _INTERRUPTED = 130
 _SEGMENT = re.compile(r"(\d+(?:\.\d+)?)(?:-(\d+(?:\.\d+)?))?:(.+)")
 
 
-class SegmentType(click.ParamType[Segment]):
+def _segment(value: object) -> Segment:
     """`20:30s` for a steady rate, `5-50:2m` for a ramp."""
-
-    name = "qps[-qps]:duration"
-
-    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> Segment:
-        """The segment, or what is allowed."""
-        match = _SEGMENT.fullmatch(str(value))
-        if match is None:
-            self.fail(f"{value!r} is not a segment; write 20:30s, or 5-50:2m for a ramp", param, ctx)
-        seconds = Duration().convert(match[3], param, ctx)
-        return Segment(qps=float(match[1]), end_qps=float(match[2]) if match[2] else None, seconds=seconds)
+    match = _SEGMENT.fullmatch(str(value))
+    if match is None:
+        raise ValueError(f"{value!r} is not a segment; write 20:30s, or 5-50:2m for a ramp")
+    end = float(match[2]) if match[2] else None
+    return Segment(qps=float(match[1]), end_qps=end, seconds=duration_seconds(match[3]))
 
 
 @click.command(epilog="Example: tritonobs load --qps 20 --duration 1m --mix 1280x720=8,corrupt=1")
@@ -384,7 +387,7 @@ class SegmentType(click.ParamType[Segment]):
     type=click.FloatRange(min=0, min_open=True),
     default=5.0,
     show_default=True,
-    help="Requests a second.",
+    help="Requests/s.",
 )
 @click.option(
     "--duration",
@@ -397,7 +400,7 @@ class SegmentType(click.ParamType[Segment]):
 @click.option(
     "--segment",
     "segments",
-    type=SegmentType(),
+    type=Parsed("qps[-qps]:duration", _segment),
     multiple=True,
     help="Instead of --qps and --duration: 20:30s or 5-50:2m, one after the other.",
 )
@@ -413,7 +416,7 @@ class SegmentType(click.ParamType[Segment]):
     type=click.Choice(["even", "poisson"]),
     default="even",
     show_default=True,
-    help="Evenly spaced requests, or those of independent clients.",
+    help="even: constant spacing; poisson: random arrivals.",
 )
 @click.option("--seed", type=int, default=0, show_default=True, help="The same seed sends the same images.")
 @click.option(
@@ -451,11 +454,11 @@ def load(
     The times of sending are fixed before the run. Ctrl-C ends the run and shows its results. Exit status 1
     when a valid image was not accepted.
     """
-    from tritonobs.extensions.lab.load.images import parse_mix, usable  # noqa: PLC0415 (brings OpenCV and numpy)
-    from tritonobs.extensions.lab.load.run import LoadPlan, run_load  # noqa: PLC0415 (brings tritonclient)
-    from tritonobs.extensions.lab.report import load_progress, load_tables  # noqa: PLC0415
-    from tritonobs.report.console import print_table  # noqa: PLC0415 (brings rich)
-    from tritonobs.report.formats import json_text  # noqa: PLC0415
+    from tritonobs.extensions.lab.load.images import parse_mix, usable
+    from tritonobs.extensions.lab.load.run import LoadPlan, run_load
+    from tritonobs.extensions.lab.report import load_progress, load_tables
+    from tritonobs.report.console import print_table
+    from tritonobs.report.formats import json_text
 
     try:
         ingredients = parse_mix(mix)

@@ -178,7 +178,7 @@ def run_steps(running: Running) -> None:
     heading(f"2. {MODEL} within its limit of {limit:g} requests/s, for {CALM_SECONDS:.0f} s")
     with load_progress("load") as progress:
         calmly = calm(url, limit, progress)
-    say(f"   {calmly.achieved_qps:.1f} requests/s: {calmly.ok} of {calmly.sent} answered well")
+    say(f"   {calmly.achieved_qps:.1f} requests/s: {calmly.ok} of {calmly.sent} succeeded")
     if observer.fires() or observer.messages():
         raise StackError(f"{observer.alert} fired although {MODEL} was within its limit")
     say("   no alert, no message")
@@ -200,7 +200,7 @@ def run_steps(running: Running) -> None:
     _show(resolved)
     troubles = observer.troubles()
     if troubles:
-        say(f"\n   still firing: {', '.join(troubles)}: this machine was too slow for its SLOs meanwhile")
+        say(f"\n   still firing: {', '.join(troubles)}: the machine was too slow to meet its SLOs")
 
 
 def _show_slowest(receiver: str) -> None:

@@ -24,7 +24,7 @@ VARIABLE = "TRITONOBS_FAULTS"
 """The file that says which faults are on; only set on a server that was started to rehearse on."""
 
 
-class InjectedFault(RuntimeError):  # noqa: N818 (reads as an event)
+class InjectedFault(RuntimeError):
     """A stage fails because of a rehearsal."""
 
 
@@ -116,7 +116,7 @@ def with_faults(sample: Any) -> type:  # noqa: ANN401 (a module that Triton coul
     they can have faults, are `report.settings`.
     """
 
-    class TritonPythonModel(sample.TritonPythonModel):  # type: ignore[misc]
+    class TritonPythonModel(sample.TritonPythonModel):  # type: ignore[misc] # loaded by its path, without types
         def initialize(self, args: dict[str, str]) -> None:
             self.faults = Faults(Path(os.environ[VARIABLE]), args["model_name"], args["model_version"])
             sample.Stages = partial(FaultyStages, self.faults)

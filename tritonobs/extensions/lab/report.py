@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import sys
 import textwrap
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TextIO
 
 from rich.console import Console
+from rich.progress import BarColumn, TaskProgressColumn, TextColumn
+from rich.progress import Progress as Bar
 from rich.text import Text
 
-from tritonobs.report.console import Column, Line, Style, Table, plain, progress_bar
+from tritonobs.report.console import Column, Line, Style, Table, plain, plain_console
 from tritonobs.report.formats import latency, rate
 from tritonobs.units import format_duration
 
@@ -24,6 +27,7 @@ if TYPE_CHECKING:  # they bring aiohttp, NumPy and OpenCV, and `status` needs no
 _STYLES: dict[str, Style] = {"ready": "green", "starting": "yellow", "dead": "red"}
 
 _LATE_SECONDS = 0.01
+_QUIET_SECONDS = 10.0
 
 _NOTHING_WRONG = "nothing wrong"
 _NONE = "-"
@@ -71,12 +75,39 @@ def load_tables(result: LoadResult) -> tuple[Table, ...]:
 
 
 @contextmanager
+def progress_bar(what: str, *, file: TextIO | None = None) -> Iterator[Callable[[float, str], None]]:
+    """A bar on stderr while the block runs; call what it gives with a share of 1 and a few words."""
+    console = plain_console(file or sys.stderr)
+    if not console.is_terminal:
+        yield _spoken(what, console)
+        return
+    columns = (TextColumn("{task.description}", markup=False), BarColumn(), TaskProgressColumn())
+    with Bar(
+        *columns, TextColumn("{task.fields[words]}", markup=False), console=console, transient=True
+    ) as bar:
+        task = bar.add_task(plain(what), total=1.0, words="")
+        yield lambda share, words: bar.update(task, completed=share, words=plain(words))
+
+
+def _spoken(what: str, console: Console) -> Callable[[float, str], None]:
+    spoke = time.monotonic()
+
+    def speak(share: float, words: str) -> None:
+        nonlocal spoke
+        if time.monotonic() - spoke >= _QUIET_SECONDS:
+            spoke = time.monotonic()
+            console.print(Text(plain(f"{what} {share:.0%} {words}")))
+
+    return speak
+
+
+@contextmanager
 def load_progress(what: str = "load") -> Iterator[Callable[[Progress], None]]:
     """A bar on stderr; what it gives is an `on_progress` for `run_load`."""
     with progress_bar(what) as show:
         yield lambda now: show(
             min(1.0, now.elapsed_seconds / now.total_seconds),
-            f"sent {now.sent}, ok {now.ok}, errors {now.errors}, waiting {now.in_flight}",
+            f"sent {now.sent}, ok {now.ok}, errors {now.errors}, in flight {now.in_flight}",
         )
 
 
@@ -115,9 +146,12 @@ def _latencies(result: LoadResult) -> Table:
     notes = () if late is None or late.p99 <= _LATE_SECONDS else (_lateness(late),)
     titles = ("mean", "p50", "p90", "p95", "p99", "max")
     return Table(
-        title="latency of good answers",
+        title="latency of successful responses",
         columns=(Column(title="counted from"), *(Column(title=title, right=True) for title in titles)),
-        lines=(line("the schedule", result.latency_from_schedule), line("sending", result.latency_from_send)),
+        lines=(
+            line("scheduled send time", result.latency_from_schedule),
+            line("actual send time", result.latency_from_send),
+        ),
         notes=notes,
     )
 
@@ -125,7 +159,7 @@ def _latencies(result: LoadResult) -> Table:
 def _lateness(late: Percentiles) -> str:
     return (
         f"This machine sent some requests up to {latency(late.max)} late (p99 {latency(late.p99)}): "
-        "believe the latency from the schedule."
+        "use the latency measured from the scheduled send time."
     )
 
 

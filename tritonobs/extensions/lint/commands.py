@@ -116,7 +116,7 @@ def lint(
     if not paths and not grafana:
         raise click.UsageError("Missing argument 'PATH...'.")
     options, files = _options(paths, grafana, **asked)
-    from tritonobs.extensions.lint.linter import fix, lint_files  # noqa: PLC0415 (brings the parser)
+    from tritonobs.extensions.lint.linter import fix, lint_files
 
     stdin = _STDIN in paths
     if stdin and (mend or grafana or len(paths) > 1):
@@ -140,13 +140,13 @@ def lint(
 
 def _printed(explain: str | None, form: str) -> int:
     if not explain:
-        from tritonobs.extensions.lint.catalogue import catalogue, markdown  # noqa: PLC0415
-        from tritonobs.report.formats import json_text  # noqa: PLC0415
+        from tritonobs.extensions.lint.catalogue import catalogue, markdown
+        from tritonobs.report.formats import json_text
 
         say(json_text(catalogue()) if form == "json" else markdown())
         return 0
-    from tritonobs.extensions.lint.checks import CHECKS  # noqa: PLC0415 (brings the parser)
-    from tritonobs.extensions.lint.formats import page_of, pages  # noqa: PLC0415
+    from tritonobs.extensions.lint.checks import CHECKS
+    from tritonobs.extensions.lint.formats import page_of, pages
 
     if explain != "all" and explain not in CHECKS:
         raise click.BadParameter(
@@ -161,11 +161,11 @@ def _options(
     grafana: Sequence[Path],
     **asked: Any,  # noqa: ANN401 (as above)
 ) -> tuple[Options, list[tuple[Path, bool]]]:
-    from tritonobs.extensions.lint.catalogue import release  # noqa: PLC0415
-    from tritonobs.extensions.lint.checks.registry import Settings  # noqa: PLC0415 (brings the parser)
-    from tritonobs.extensions.lint.configuration import configuration, files_of, known_ids  # noqa: PLC0415
-    from tritonobs.extensions.lint.linter import Options  # noqa: PLC0415
-    from tritonobs.render.jsonnet import External  # noqa: PLC0415
+    from tritonobs.extensions.lint.catalogue import release
+    from tritonobs.extensions.lint.checks.registry import Settings
+    from tritonobs.extensions.lint.configuration import configuration, files_of, known_ids
+    from tritonobs.extensions.lint.linter import Options
+    from tritonobs.render.jsonnet import External
 
     try:
         held = configuration(Path.cwd())
@@ -211,16 +211,16 @@ def _external(written: Sequence[str], option: str) -> dict[str, str]:
 
 
 def _live(prometheus_url: str, history: float) -> Live:
-    from tritonobs.clients.prometheus import PrometheusClient  # noqa: PLC0415 (brings requests)
-    from tritonobs.extensions.lint.live import Live  # noqa: PLC0415
-    from tritonobs.timings.promql import Span  # noqa: PLC0415
+    from tritonobs.clients.prometheus import PrometheusClient
+    from tritonobs.extensions.lint.live import Live
+    from tritonobs.timings.promql import Span
 
     now = time.time()
     return Live(PrometheusClient(prometheus_url), Span(start=now - history, end=now))
 
 
 def _of_stdin(options: Options, live: Live | None) -> Result:
-    from tritonobs.extensions.lint.linter import MAX_BYTES, Linter  # noqa: PLC0415
+    from tritonobs.extensions.lint.linter import MAX_BYTES, Linter
 
     try:
         text = sys.stdin.read(MAX_BYTES + 1)
@@ -236,8 +236,8 @@ def _of_stdin(options: Options, live: Live | None) -> Result:
 
 
 def _show(result: Result, mended: Sequence[Problem], form: str, live: Live | None) -> None:
-    import tritonobs  # noqa: PLC0415
-    from tritonobs.extensions.lint.formats import github_of, json_of, line_of, sarif_of  # noqa: PLC0415
+    import tritonobs
+    from tritonobs.extensions.lint.formats import github_of, json_of, line_of, sarif_of
 
     if form == "json":
         say(json_of(result))

@@ -31,7 +31,7 @@ _YAML: Final = ".tritonobs-lint.yaml"
 _KEYS: Final = ("triton-version", "scrape-interval", "select", "ignore", "exclude", "markdown")
 
 
-class Misconfigured(ValueError):  # noqa: N818 (what it is)
+class Misconfigured(ValueError):
     """A configuration that is not valid; the text names file and key."""
 
 
@@ -87,7 +87,7 @@ def _toml(path: Path) -> object:
         import tomllib  # noqa: PLC0415 (Python 3.10 has none)
     else:
         try:
-            import tomli as tomllib  # noqa: PLC0415
+            import tomli as tomllib  # noqa: PLC0415 (the same)
         except ModuleNotFoundError:
             # Nothing else of the file is of interest, and most projects have no such section.
             if "[tool.tritonobs.lint" in read_text(path, most=_MOST):

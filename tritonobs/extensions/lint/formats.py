@@ -67,7 +67,7 @@ def page_of(name: str) -> str:
     """The page of a check in Markdown, with what its wrong expression gives where the truth is known."""
     check = CHECKS[name]
     example = "{happens}: the wrong one {wrong}, the right one {right}.".format(**_measured()[name])
-    mended = "; `--fix` mends what is certain" if check.fixed else ""
+    mended = "; `--fix` fixes what is certain" if check.fixed else ""
     return "\n".join(
         (
             f"### {check.id}",

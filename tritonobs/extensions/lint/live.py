@@ -189,12 +189,12 @@ def _compared(before: _Given, after: _Given, when: str) -> str:
     """The result with the greatest difference, before and after: means over the moments that have both."""
     if not before or not after:
         counts = (f"{len(one):,} series" if one else "nothing" for one in (before, after))
-        return f"{when} it gives {{}}, and {{}} when mended".format(*counts) if before or after else ""
+        return f"{when} it gives {{}}, and {{}} when fixed".format(*counts) if before or after else ""
     pairs = [_means(before.get(labels, {}), points) for labels, points in after.items()]
     apart = [(abs(new - was) / max(abs(new), abs(was)), was, new) for was, new in pairs if was != new]
     finite = [one for one in apart if math.isfinite(one[0])]
     share, was, new = max(finite, default=(0.0, 0.0, 0.0))
-    return f"{when} it gives {was:.4g}, and {new:.4g} when mended" if share > _ALIKE else ""
+    return f"{when} it gives {was:.4g}, and {new:.4g} when fixed" if share > _ALIKE else ""
 
 
 def _means(before: Mapping[float, float], after: Mapping[float, float]) -> tuple[float, float]:

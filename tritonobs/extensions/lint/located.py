@@ -26,7 +26,7 @@ _HALVES: Final = re.compile(r"\\u[dD][89abAB]")
 _Loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
-class Unreadable(Exception):  # noqa: N818 (what it is)
+class Unreadable(Exception):
     """A text that is not what it should be; `offset` is where, or -1."""
 
     def __init__(self, reason: str, offset: int = -1) -> None:
@@ -161,12 +161,12 @@ def read_json(text: Source | Located) -> Value:
     decoder: Any = json.JSONDecoder()
 
     def string(whole_text: str, begin: int, strict: bool = True) -> tuple[Located, int]:  # noqa: FBT001, FBT002 (json's own signature)
-        read, end = json.decoder.scanstring(whole_text, begin, strict)  # type: ignore[attr-defined]
+        read, end = json.decoder.scanstring(whole_text, begin, strict)  # type: ignore[attr-defined] # typeshed has it not
         return Located.of(read, text, begin - 1, end, '"'), end
 
     decoder.parse_string = string
     # The scanner in C has no hook for texts; the one in Python is part of the library for such cases.
-    decoder.scan_once = scanner.py_make_scanner(decoder)  # type: ignore[attr-defined]
+    decoder.scan_once = scanner.py_make_scanner(decoder)  # type: ignore[attr-defined] # typeshed has it not
     try:
         return decoder.decode(held)
     except RecursionError:

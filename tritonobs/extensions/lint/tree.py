@@ -34,7 +34,7 @@ _MATCHING: Final = frozenset(
 )
 
 
-class Unparsed(Exception):  # noqa: N818 (what it is)
+class Unparsed(Exception):
     """An expression that the parser refuses; `offset` is where, as far as it says."""
 
     def __init__(self, reason: str, offset: int = 0) -> None:
@@ -220,19 +220,19 @@ class _Aligner:
     def __init__(self, tokens: list[_Token]) -> None:
         self._tokens, self._at = tokens, 0
 
-    def node(self, tree: Any) -> Node:  # noqa: ANN401 (the parser's classes share no useful type)
+    def node(self, tree: Any) -> Node:
         """The node with everything below it."""
         make = getattr(self, f"_{type(tree).__name__.lower()}")
         made: Node = make(tree)
         return made
 
-    def _parenexpr(self, tree: Any) -> Node:  # noqa: ANN401
+    def _parenexpr(self, tree: Any) -> Node:
         self._take("(")
         inner = self.node(tree.expr)
         self._take(")")
         return inner
 
-    def _vectorselector(self, tree: Any) -> Selector:  # noqa: ANN401
+    def _vectorselector(self, tree: Any) -> Selector:
         name = tree.name or next(
             (one.value for one in tree.matchers.matchers if one.name == "__name__" and _op(one) == "="), ""
         )
@@ -243,7 +243,7 @@ class _Aligner:
             start=first.start(), end=self._end(), name=name, matchers=matchers, offset=tree.offset is not None
         )
 
-    def _matrixselector(self, tree: Any) -> Selector:  # noqa: ANN401
+    def _matrixselector(self, tree: Any) -> Selector:
         inner = self._vectorselector(tree.vector_selector)
         begin = self._take("[")
         end = self._take("]")
@@ -255,7 +255,7 @@ class _Aligner:
             range_end=end.start(),
         )
 
-    def _matchers(self, tree: Any) -> tuple[Matcher, ...]:  # noqa: ANN401
+    def _matchers(self, tree: Any) -> tuple[Matcher, ...]:
         self._take("{")
         places: list[_Token] = []
         while self._at < len(self._tokens) and self._peek() != "}":
@@ -269,14 +269,14 @@ class _Aligner:
             for one, place in zip(held, places, strict=False)
         )
 
-    def _subqueryexpr(self, tree: Any) -> Subquery:  # noqa: ANN401
+    def _subqueryexpr(self, tree: Any) -> Subquery:
         begin = self._begin()
         inner = self.node(tree.expr)
         self._take("[")
         end = self._take("]")
         return Subquery(start=begin, end=end.end(), inner=inner)
 
-    def _aggregateexpr(self, tree: Any) -> Aggregate:  # noqa: ANN401
+    def _aggregateexpr(self, tree: Any) -> Aggregate:
         first = self._take(str(tree.op))
         self._skip_labels(_GROUPING)
         self._take("(")
@@ -295,14 +295,14 @@ class _Aligner:
             without=bool(modifier and modifier.type == promql_parser.AggModifierType.Without),
         )
 
-    def _call(self, tree: Any) -> Call:  # noqa: ANN401
+    def _call(self, tree: Any) -> Call:
         first = self._take(tree.func.name)
         self._take("(")
         args = tuple(self.node(one) for one in tree.args)
         self._take(")")
         return Call(start=first.start(), end=self._end(), func=tree.func.name, args=args)
 
-    def _binaryexpr(self, tree: Any) -> Binary:  # noqa: ANN401
+    def _binaryexpr(self, tree: Any) -> Binary:
         begin = self._begin()
         lhs = self.node(tree.lhs)
         op = self._take(str(tree.op))
@@ -328,12 +328,12 @@ class _Aligner:
             bool_=bool(modifier and modifier.return_bool),
         )
 
-    def _unaryexpr(self, tree: Any) -> Unary:  # noqa: ANN401
+    def _unaryexpr(self, tree: Any) -> Unary:
         first = self._take("-")
         inner = self.node(tree.expr)
         return Unary(start=first.start(), end=self._end(), inner=inner)
 
-    def _numberliteral(self, tree: Any) -> Number:  # noqa: ANN401
+    def _numberliteral(self, tree: Any) -> Number:
         before = ""
         while self._at < len(self._tokens):
             one = self._tokens[self._at]
@@ -344,7 +344,7 @@ class _Aligner:
         begin = self._tokens[max(self._at - (2 if before == "-" else 1), 0)].start()
         return Number(start=begin, end=self._end(), value=float(tree.val))
 
-    def _stringliteral(self, tree: Any) -> Word:  # noqa: ANN401
+    def _stringliteral(self, tree: Any) -> Word:
         one = self._tokens[min(self._at, len(self._tokens) - 1)]
         self._at += 1
         return Word(start=one.start(), end=one.end(), value=tree.val)
@@ -374,5 +374,5 @@ class _Aligner:
                 self._take(")")
 
 
-def _op(matcher: Any) -> str:  # noqa: ANN401
+def _op(matcher: Any) -> str:
     return {"Equal": "=", "NotEqual": "!=", "Re": "=~", "NotRe": "!~"}[str(matcher.op).rpartition(".")[2]]

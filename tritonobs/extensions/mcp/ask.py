@@ -50,7 +50,7 @@ main()
 """
 
 
-class Unanswered(TritonobsError):  # noqa: N818 (what happened; those of errors.py read the same)
+class Unanswered(TritonobsError):
     """The command gave no answer; the text says why, in its words."""
 
 
@@ -121,7 +121,7 @@ async def _run(words: tuple[str, ...], folder: Path | None) -> tuple[int, bytes,
         start_new_session=True,
     )
     assert process.stdout is not None  # noqa: S101 (pipes were asked for)
-    assert process.stderr is not None  # noqa: S101
+    assert process.stderr is not None  # noqa: S101 (the same)
     try:
         out, err = await asyncio.gather(_read(process.stdout), _tail(process.stderr))
         return await process.wait(), out, err

@@ -67,12 +67,12 @@ def mcp(
     ends with its client, or with http at Ctrl-C.
     """
     if answers:
-        from tritonobs.extensions.mcp.fields import markdown  # noqa: PLC0415 (brings the SDK)
+        from tritonobs.extensions.mcp.fields import markdown
 
         say(markdown())
         return
-    from tritonobs.extensions.mcp.ask import Fleet  # noqa: PLC0415
-    from tritonobs.extensions.mcp.server import make_server  # noqa: PLC0415 (brings the SDK)
+    from tritonobs.extensions.mcp.ask import Fleet
+    from tritonobs.extensions.mcp.server import make_server
 
     # Standard output carries the protocol.
     level = logging.INFO if verbose else logging.WARNING
@@ -87,8 +87,8 @@ def mcp(
     if transport == "stdio":
         server.run("stdio")
         return
-    from tritonobs.extensions.mcp import web  # noqa: PLC0415
-    from tritonobs.serve.server import Listen  # noqa: PLC0415
+    from tritonobs.extensions.mcp import web
+    from tritonobs.serve.server import Listen
 
     listen = Listen(
         host=host, port=port, without_auth=without_auth, names=frozenset(name.lower() for name in names)

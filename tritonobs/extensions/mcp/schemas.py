@@ -1,7 +1,7 @@
 """What answers hold, field by field: the JSON of `--format json`, with the unit of every number.
 
-Durations are seconds, rates are a second, times are Unix seconds (UTC) where a name does not say otherwise. A
-change that a reader of `VERSION` could not read raises it.
+Durations are seconds, rates are per second, times are Unix seconds (UTC) where a name does not say otherwise.
+A change that a reader of `VERSION` could not read raises it.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ LISTS: Final[Mapping[str, tuple[str, ...]]] = {
 
 Data = TypeVar("Data")
 Seconds = Annotated[float | None, Field(description="seconds; none where it was not measured")]
-Rate = Annotated[float, Field(description="a second")]
+Rate = Annotated[float, Field(description="per second")]
 Ratio = Annotated[float | None, Field(description="share of one, 0 to 1")]
 Moment = Annotated[float | None, Field(description="Unix seconds, UTC")]
 
@@ -202,8 +202,8 @@ class ModelRow(Part):
     model: str = ""
     version: str = ""
     qps: Rate
-    limit: Annotated[float | None, Field(description="requests a second")] = None
-    limited_qps: Annotated[float, Field(description="the requests a second that the limit is about")] = 0.0
+    limit: Annotated[float | None, Field(description="requests/s")] = None
+    limited_qps: Annotated[float, Field(description="the requests/s that the limit is about")] = 0.0
     error_ratio: Ratio = None
     mean: Seconds = None
     p99: Seconds = None
@@ -266,9 +266,9 @@ class Limit(Part):
 
     model: str = ""
     version: str = ""
-    qps: Annotated[str, Field(description="requests a second")] = ""
-    tokens_in: Annotated[str, Field(description="tokens of prompts a second")] = ""
-    tokens_out: Annotated[str, Field(description="tokens of answers a second")] = ""
+    qps: Annotated[str, Field(description="requests/s")] = ""
+    tokens_in: Annotated[str, Field(description="prompt tokens/s")] = ""
+    tokens_out: Annotated[str, Field(description="output tokens/s")] = ""
     valid_from: str | None = None
     valid_until: str | None = None
     origin: str = ""

@@ -41,7 +41,7 @@ _WORD = re.compile(r"[^\w.@+-]+")
 _LONGEST_CLIENT, _LONGEST_REASON = 40, 600
 
 PerSecond = Annotated[
-    str, Field(pattern=r"^([0-9]{1,7}(\.[0-9]{1,3})?|unlimited)$", description="requests a second")
+    str, Field(pattern=r"^([0-9]{1,7}(\.[0-9]{1,3})?|unlimited)$", description="requests/s")
 ]
 Text = Annotated[str, Field(min_length=3, max_length=300)]
 
@@ -108,7 +108,7 @@ def _answering(call: Callable[..., Awaitable[Found]]) -> Callable[..., Awaitable
             raise ToolError(plain(" ".join(str(error).split()))[:_LONGEST_REASON]) from None
 
     # The SDK reads from it what the tool takes and gives.
-    answer.__signature__ = inspect.signature(call, eval_str=True).replace(  # type: ignore[attr-defined]
+    answer.__signature__ = inspect.signature(call, eval_str=True).replace(  # type: ignore[attr-defined] # of any function
         return_annotation=Annotated[CallToolResult, schemas.Answer[data_of(call)]]  # type: ignore[misc] # made here
     )
     return answer

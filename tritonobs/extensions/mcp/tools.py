@@ -240,9 +240,7 @@ class Tools:
         *,
         model: OneModel,
         version: Version = "",
-        qps: Annotated[
-            float | None, Field(gt=0, le=1e6, description="the limit to try, requests a second")
-        ] = None,
+        qps: Annotated[float | None, Field(gt=0, le=1e6, description="the limit to try, requests/s")] = None,
         objective: Annotated[
             str, Field(max_length=16, description="or the objective to try, like 99.9%")
         ] = "",

@@ -10,7 +10,7 @@ from tritonobs.extensions.mcp.schemas import Next
 from tritonobs.report.formats import latency, rate, share
 from tritonobs.units import format_duration, format_moment
 
-_HEADS = {"wrong": "WRONG", "healthy": "HEALTHY", "blind": "NO VERDICT"}
+_HEADS = {"wrong": "UNHEALTHY", "healthy": "HEALTHY", "blind": "NO VERDICT"}
 _MOST = 3
 _RATES = ("qps", "tokens_in", "tokens_out")
 _Json = Mapping[str, Any]
@@ -45,12 +45,12 @@ def after_triage(value: _Json) -> tuple[Next, ...]:
         )
     found = []
     for cause in value.get("causes", [])[:1]:
-        found.append(Next(tool="runbook", arguments={"name": cause["check"]}, why="how to mend it"))
+        found.append(Next(tool="runbook", arguments={"name": cause["check"]}, why="how to fix it"))
         model = cause.get("place", [""])[:1]
         if model and model[0]:
             found.append(Next(tool="stages", arguments={"model": model[0]}, why="where its time goes"))
     if value.get("firing") and not found:
-        found.append(Next(tool="alerts", arguments={}, why="what fires nevertheless"))
+        found.append(Next(tool="alerts", arguments={}, why="alerts that fire nevertheless"))
     return tuple(found)
 
 
@@ -117,7 +117,7 @@ def incidents(found: Sequence[_Json]) -> str:
     one = found[0]
     causes = one.get("causes") or [{}]
     about = causes[0].get("sentence") or ", ".join(one.get("models", [])[:_MOST]) or "an unknown cause"
-    end = f"ended {format_moment(one['ended'])}" if one.get("ended") else "goes on"
+    end = f"ended {format_moment(one['ended'])}" if one.get("ended") else "ongoing"
     return f"{len(found)} incidents; the latest, {one['id']}, {end}: {about}"
 
 

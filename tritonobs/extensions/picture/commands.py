@@ -67,11 +67,11 @@ def snapshot(
 
     Exit status 1 when no panel has data.
     """
-    from tritonobs.clients.prometheus import PrometheusClient  # noqa: PLC0415 (brings requests)
-    from tritonobs.extensions.picture.answers import read_drawing  # noqa: PLC0415
-    from tritonobs.extensions.picture.board import knobs_of  # noqa: PLC0415
-    from tritonobs.extensions.picture.page import page, sheet  # noqa: PLC0415 (brings matplotlib)
-    from tritonobs.render.grafana import load_boards  # noqa: PLC0415 (brings grafanalib)
+    from tritonobs.clients.prometheus import PrometheusClient
+    from tritonobs.extensions.picture.answers import read_drawing
+    from tritonobs.extensions.picture.board import knobs_of
+    from tritonobs.extensions.picture.page import page, sheet
+    from tritonobs.render.grafana import load_boards
 
     if end <= start:
         raise click.UsageError("--from must be before --to")

@@ -9,7 +9,16 @@ from pathlib import Path
 import click
 
 from tritonobs.cli.say import say
-from tritonobs.cli.values import FLEET, Address, Duration, Group, format_option, load_plan, running_url
+from tritonobs.cli.values import (
+    FLEET,
+    Address,
+    Duration,
+    Group,
+    Parsed,
+    format_option,
+    load_plan,
+    running_url,
+)
 from tritonobs.extensions.traces.switch import MOST_RATE, Change, Follower, Traffic
 from tritonobs.files import replace
 
@@ -26,20 +35,15 @@ MODELS = click.option(
 )
 
 
-class Rate(click.ParamType[int]):
+def _rate(value: object) -> int:
     """`auto`, or a whole number N: every Nth request. Gives 0 for `auto`."""
-
-    name = "rate"
-
-    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> int:
-        """The number."""
-        if value == "auto":
-            return 0
-        text = str(value)
-        # `isdigit` alone takes ², which `int` refuses, as it does thousands of digits.
-        if not (text.isascii() and text.isdigit() and len(text) < _LONG and 0 < int(text) <= MOST_RATE):
-            self.fail(f"{text[:_LONG]!r} is neither auto nor a number from 1 to {MOST_RATE}", param, ctx)
-        return int(text)
+    if value == "auto":
+        return 0
+    text = str(value)
+    # `isdigit` alone takes ², which `int` refuses, as it does thousands of digits.
+    if not (text.isascii() and text.isdigit() and len(text) < _LONG and 0 < int(text) <= MOST_RATE):
+        raise ValueError(f"{text[:_LONG]!r} is neither auto nor a number from 1 to {MOST_RATE}")
+    return int(text)
 
 
 @click.group(cls=Group, epilog="Example: tritonobs traces slow --model detector --since 10m")
@@ -53,8 +57,8 @@ def traces() -> None:
 @click.option("--port", type=click.IntRange(0, 65535), help="Port.  [default: that of traces.receiver]")
 def serve(*, fleet: Path, host: str, port: int | None) -> None:
     """Receive traces in a process of its own, apart from `tritonobs serve`."""
-    from tritonobs.extensions.traces.routes import run  # noqa: PLC0415
-    from tritonobs.serve.server import Listen, log_handler  # noqa: PLC0415 (only this command needs a server)
+    from tritonobs.extensions.traces.routes import run
+    from tritonobs.serve.server import Listen, log_handler
 
     logging.basicConfig(level=logging.WARNING, handlers=[log_handler()])
     logging.getLogger("urllib3").setLevel(logging.ERROR)
@@ -67,11 +71,11 @@ def serve(*, fleet: Path, host: str, port: int | None) -> None:
 @MODELS
 @click.option(
     "--rate",
-    type=Rate(),
+    type=Parsed("rate", _rate),
     default=_DEFAULT_RATE,
     show_default=True,
     help="Trace every Nth request, or `auto`: follow the traffic until Ctrl-C, then restore it. "
-    "A server that would make more than 20 traces a second is left unchanged: Triton 24.10 crashed at 30.",
+    "A server that would make more than 20 traces/s is left unchanged: Triton 24.10 crashed at 30.",
 )
 @click.option("--force", is_flag=True, help="Set the rate even if it makes too many traces.")
 def on(*, fleet: Path, models: tuple[str, ...], rate: int, force: bool) -> int:
@@ -79,10 +83,10 @@ def on(*, fleet: Path, models: tuple[str, ...], rate: int, force: bool) -> int:
 
     Exit status 3 when a server could not be reached, cannot trace to the receiver, or has too much traffic.
     """
-    from tritonobs.clients.triton import TritonClient  # noqa: PLC0415 (brings requests)
-    from tritonobs.errors import ClientError  # noqa: PLC0415
-    from tritonobs.extensions.traces.switch import danger, hindrance, ready_models, set_rate, traffic_of  # noqa: PLC0415
-    from tritonobs.replicas import find_replicas  # noqa: PLC0415
+    from tritonobs.clients.triton import TritonClient
+    from tritonobs.errors import ClientError
+    from tritonobs.extensions.traces.switch import danger, hindrance, ready_models, set_rate, traffic_of
+    from tritonobs.replicas import find_replicas
 
     plan, followers, well = load_plan(fleet), [], True
     receiver = plan.traces.receiver_url.rstrip("/") + _POST_PATH
@@ -116,10 +120,10 @@ def off(*, fleet: Path, models: tuple[str, ...]) -> int:
 
     Exit status 3 when a server could not be reached.
     """
-    from tritonobs.clients.triton import TritonClient  # noqa: PLC0415 (brings requests)
-    from tritonobs.errors import ClientError  # noqa: PLC0415
-    from tritonobs.extensions.traces.switch import ready_models, set_rate  # noqa: PLC0415
-    from tritonobs.replicas import find_replicas  # noqa: PLC0415
+    from tritonobs.clients.triton import TritonClient
+    from tritonobs.errors import ClientError
+    from tritonobs.extensions.traces.switch import ready_models, set_rate
+    from tritonobs.replicas import find_replicas
 
     plan, well = load_plan(fleet), True
     for replica in find_replicas(plan):
@@ -155,10 +159,10 @@ def slow(*, model: str, since: float, receiver: str, count: int, html: Path | No
 
     Exit status 1 when there is none.
     """
-    from tritonobs.extensions.traces.waterfall import asked, slow_page, slow_table, waterfall  # noqa: PLC0415
-    from tritonobs.report.console import print_table  # noqa: PLC0415 (brings rich)
-    from tritonobs.report.formats import json_text  # noqa: PLC0415
-    from tritonobs.timings.ask import unknown_word  # noqa: PLC0415 (brings requests)
+    from tritonobs.extensions.traces.waterfall import asked, slow_page, slow_table, waterfall
+    from tritonobs.report.console import print_table
+    from tritonobs.report.formats import json_text
+    from tritonobs.timings.ask import unknown_word
 
     answer = asked(receiver, model, since)
     found = answer.requests
@@ -180,9 +184,9 @@ def slow(*, model: str, since: float, receiver: str, count: int, html: Path | No
 
 def _follow(followers: list[Follower]) -> None:
     """Adapt the rates to the traffic until a signal comes, then restore the earlier rates."""
-    import time  # noqa: PLC0415
+    import time
 
-    from tritonobs.undo import Undo  # noqa: PLC0415
+    from tritonobs.undo import Undo
 
     with Undo(on_wait=lambda: say("restoring the rates", err=True)) as undo:
         # All of it is registered before the first rate is set: a signal may come right after that.

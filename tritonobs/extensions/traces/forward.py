@@ -126,5 +126,5 @@ class BoundedQueue:
             self.bytes -= len(self._bodies.popleft().data)
 
 
-class Refused(ClientError):  # noqa: N818 (what happened; those of errors.py read the same)
+class Refused(ClientError):
     """The collector refuses this body; it must not be sent again."""

@@ -41,7 +41,7 @@ def reader(kind: str) -> Callable[[bytes], Iterable[Batch]]:
         raise ValueError(f"{kind} is not OTLP's")
     try:
         from google.protobuf.message import DecodeError  # noqa: PLC0415 (an extra)
-        from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import (  # noqa: PLC0415
+        from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import (  # noqa: PLC0415 (the same)
             ExportTraceServiceRequest,
         )
     except ModuleNotFoundError:

@@ -18,14 +18,11 @@ from prometheus_client.openmetrics.exposition import CONTENT_TYPE_LATEST, genera
 from prometheus_client.registry import Collector, CollectorRegistry
 from prometheus_client.samples import Exemplar
 from prometheus_client.utils import floatToGoString
-from starlette.applications import Starlette
-from starlette.middleware import Middleware
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 
 from tritonobs import names
-from tritonobs.errors import TimedOut
 from tritonobs.extensions.traces.forward import Body
 from tritonobs.extensions.traces.histograms import Subject, Tally, Times
 from tritonobs.extensions.traces.otlp import JSON, MOST_BYTES, reads
@@ -33,7 +30,7 @@ from tritonobs.extensions.traces.receiver import Receiver
 from tritonobs.extensions.traces.slowest import ANSWER, SPAN_SECONDS
 from tritonobs.plan.fleet import Plan, known_names
 from tritonobs.serve.parts import Part
-from tritonobs.serve.server import KnownHosts, Listen, Room, forgiving, listening, until_told, url_of
+from tritonobs.serve.server import Listen, Room, application, listening, until_told, url_of
 from tritonobs.tasks import Supervisor, Threads
 
 POST_PATH, METRICS_PATH, SLOW_PATH = "/v1/traces", "/metrics/traces", "/traces/slow"
@@ -51,10 +48,7 @@ def trace_routes(receiver: Receiver) -> list[Route]:
         return await _take(request, receiver, room)
 
     async def metrics(_: Request) -> Response:
-        try:
-            text = await paging.run(page.text, seconds=_PAGE_SECONDS)
-        except TimedOut as error:
-            return PlainTextResponse(f"{error}\n", 503)
+        text = await paging.run(page.text, seconds=_PAGE_SECONDS)
         return Response(text, headers={"Content-Type": CONTENT_TYPE_LATEST})
 
     async def slow(request: Request) -> Response:
@@ -63,12 +57,7 @@ def trace_routes(receiver: Receiver) -> list[Route]:
         except ValueError:
             return PlainTextResponse("since is not a number of seconds\n", 400)
         model = request.query_params.get("model", "")
-        try:
-            found = await asking.run(
-                lambda: ANSWER.dump_json(receiver.slow(model, since)), seconds=_PAGE_SECONDS
-            )
-        except TimedOut as error:
-            return PlainTextResponse(f"{error}\n", 503)
+        found = await asking.run(lambda: ANSWER.dump_json(receiver.slow(model, since)), seconds=_PAGE_SECONDS)
         return Response(found, media_type="application/json")
 
     return [
@@ -178,7 +167,7 @@ def _families(bounds: Sequence[float], tallies: Mapping[Subject, Tally]) -> Iter
     )
     yield _gauge(
         names.TRACE_WEIGHT,
-        "The most requests that one traced in the last minutes represents.",
+        "Largest weight of a sampled request in the last minutes.",
         _SUBJECT,
         {subject: max(tally.weights) for subject, tally in tallies.items()},
     )
@@ -195,7 +184,7 @@ def _own(receiver: Receiver) -> Iterator[Metric]:
     """Counters of what the receiver did with the spans that were sent to it."""
     yield _gauge(
         names.TRACE_RATE,
-        "One in how many requests to the model is traced, as its server says; 0 while none is.",
+        "Trace sampling rate N (1 in N requests) as the server reports it; 0 if off.",
         (names.MODEL, names.REPLICA),
         {(model, replica): every for (replica, model), every in receiver.settings.items()},
     )
@@ -210,8 +199,7 @@ def _own(receiver: Receiver) -> Iterator[Metric]:
     }
     yield _counter(
         names.TRACE_DROPPED,
-        "What was not counted: bodies without room or not OTLP, spans without their request, "
-        "requests of too many models.",
+        "Trace data dropped, by reason.",
         (names.REASON,),
         {(reason,): count for reason, count in lost.items()},
     )
@@ -272,8 +260,6 @@ async def _serve(plan: Plan, listener: socket.socket) -> None:
         supervisor.close()
         receiver.close()
 
-    app = Starlette(
-        routes=[*trace_routes(receiver), Route("/healthz", healthy)],
-        middleware=[Middleware(KnownHosts, names=lambda: known, refused=lambda: dropped("unknown_host"))],
-    )
-    await until_told(forgiving(app), listener, dropped=dropped, close=close)
+    routes = [*trace_routes(receiver), Route("/healthz", healthy)]
+    app = application(routes, lambda: known, lambda: dropped("unknown_host"))
+    await until_told(app, listener, dropped=dropped, close=close)

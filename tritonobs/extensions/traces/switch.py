@@ -133,7 +133,7 @@ def danger(requests_a_second: Mapping[str, float], rate: int) -> str:
         return ""
     safe = math.ceil(traced * rate / MOST_TRACES_A_SECOND)
     return (
-        f"1 in {rate} requests would be {traced:,.0f} traces a second; more than "
+        f"1 in {rate} requests would be {traced:,.0f} traces/s; more than "
         f"{MOST_TRACES_A_SECOND:.0f} may end the server (Triton 24.10 crashed at 30): "
         f"--rate {safe} or more, --rate auto, or --force"
     )

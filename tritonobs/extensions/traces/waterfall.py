@@ -62,12 +62,12 @@ def sentence(slow: Slow) -> str:
     whole = slow.traced.call
     found = max(_leaves(whole), key=lambda leaf: leaf[2], default=None)
     if found is None or not whole.request.seconds:
-        return f"Nothing is known about the inside of this request; it ended as {whole.outcome}."
+        return f"No spans inside this request; its outcome is {whole.outcome}."
     call, phase, seconds = found
     what = {"queue": "waiting in the queue of", "infer": "inside"}.get(phase, f"{phase} of")
     took = whole.request.seconds
     # Of a model that others call the whole request is drawn, and explained.
-    it = "Most of it" if slow.call == whole else f"It was a part of a request to {whole.model}; most of that"
+    it = "Most of it" if slow.call == whole else f"Child of a request to {whole.model}; most of its time"
     return f"{it} went {what} {call.model}: {latency(seconds)}, {seconds / took:.0%} of {latency(took)}."
 
 
@@ -75,9 +75,7 @@ def waterfall(slow: Slow) -> Table:
     """The request as a table with bars."""
     call = slow.call
     asked = (
-        ("Traced because its client sent a traceparent: not a part of the sample.",)
-        if slow.traced.asked_for
-        else ()
+        ("Traced because its client sent a traceparent: not in the sample.",) if slow.traced.asked_for else ()
     )
     return Table(
         title=f"{call.model} version {call.version} on {slow.traced.replica}: {latency(slow.seconds)}, "

@@ -100,7 +100,7 @@ def calm_baseline(
         if first > baseline.start and baseline.end - first >= shortest:
             baseline = Span(start=first, end=baseline.end)
             length = format_duration(max(1, round(baseline.seconds)))
-            note = f"there are no older data; compared with the {length} before"
+            note = f"there are no earlier data; baseline is the {length} before"
     bad = _troubled(times, step, **found)
     inside = [time for time in times if time > baseline.start + 0.5 * step]
     if not any(time in bad for time in inside):
@@ -122,15 +122,15 @@ def _quiet(parts: list[float | None], step: float, baseline: Span) -> Calm:
             runs[-1].append(time)
     best = next((run for run in runs if len(run) >= wanted), max(runs, key=len))
     if len(best) < _FEWEST:
-        return Calm(span=baseline, note="the time before had problems, too, and no quieter time was found")
+        return Calm(span=baseline, note="the baseline also had problems; no healthy baseline was found")
     # A part is the mean of the time before its moment.
     end = best[0]
     start = max(best[-1] - step, end - baseline.seconds)
     ago = format_duration(max(1, round(baseline.end - end)))
-    where = f"{ago} before that" if baseline.end - end > 1 else "the quiet end of it"
+    where = f"ends {ago} earlier" if baseline.end - end > 1 else "is its healthy end"
     return Calm(
         span=Span(start=start, end=end),
-        note=f"the time right before had problems itself; compared with {where}",
+        note=f"the window before was unhealthy, too; baseline {where}",
     )
 
 

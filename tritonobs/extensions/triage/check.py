@@ -132,7 +132,7 @@ def triage_command(model: str, since: str) -> str:
 
 
 _FEWEST = 3.0
-"""Requests that wait: below that a queue comes and goes with each of them."""
+"""Requests that wait: below that a queue appears and drains with each of them."""
 _SHARE = 0.1
 _LONGEST_SECONDS = 86_400.0
 _LAST_SECONDS, _AS_USUAL = 20.0, 1.3
@@ -145,11 +145,11 @@ def draining(
     seconds = _seconds(view, labels)
     if seconds is not None:
         drained = format_duration(max(1, round(seconds)))
-        wait = f"wait: at this pace the queue has drained in about {drained}"
-        return "; the rush is over, and what waits is being answered", (wait,)
+        wait = f"wait: at this rate the queue drains in about {drained}"
+        return "; the spike has ended and the queue is draining", (wait,)
     if _is_over(view, labels, usual):
-        nothing = "it is over: as many requests come as before; nothing needs to be done now"
-        return "; that is over", (nothing,)
+        nothing = "no action needed: the spike has ended"
+        return "; traffic is back to normal", (nothing,)
     return "", ()
 
 
@@ -281,9 +281,9 @@ def burning_still(view: View) -> Iterator[str]:
         if not burn.missed:
             rate = f"{burn.lately:.3g} times as fast as allowed" if burn.lately else "by its longer windows"
             yield (
-                f"the budget of {titled(burn.subject)}, objective {burn.slo}, still burns "
+                f"the error budget of {titled(burn.subject)}, objective {burn.slo}, still burns "
                 f"{rate} because of earlier requests; "
-                f"of this window's {burn.valid:.0f} requests {burn.bad:.0f} missed it"
+                f"{burn.bad:.0f} of this window's {burn.valid:.0f} requests missed it"
             )
 
 

@@ -79,7 +79,7 @@ _PATH = click.Path(path_type=Path, dir_okay=False)
     help="Not read any more.",
 )
 @click.option("--triton", "triton_urls", type=Address(), multiple=True, help="Address of a replica to read.")
-@click.option("--save", type=_PATH, help="Save what was read to this file.")
+@click.option("--save", type=_PATH, help="Save the readings to this file.")
 @LOAD
 @click.option(
     "--format",
@@ -107,10 +107,10 @@ def triage(
     """Say what is wrong, since when, why, and what to do now.
 
     Compares the time of the incident with a time before it. FLEET is a fleet file; it names Prometheus,
-    Grafana and the replicas. The default is the stack running here. Exit status 0: nothing
-    is wrong. 1: something is wrong. 3: a server could not be reached.
+    Grafana and the replicas. The default is the stack running here. Exit status 0: healthy. 1: unhealthy.
+    3: no verdict.
     """
-    from tritonobs.extensions.triage.judge import triage as judge  # noqa: PLC0415 (only this command needs it)
+    from tritonobs.extensions.triage.judge import triage as judge
 
     if saved:
         _refuse_what_is_fixed()
@@ -129,7 +129,7 @@ def triage(
         prometheus = asked_prometheus(prometheus_url, cluster)
         snapshot = _taken(prometheus, plan, triton_urls, spans=spans, model=model, version=version)
     if save:
-        from tritonobs.extensions.triage.saved import save_snapshot  # noqa: PLC0415
+        from tritonobs.extensions.triage.saved import save_snapshot
 
         save_snapshot(snapshot, save)
         say(f"saved the readings in {save}; judge them again with: tritonobs triage --load {save}", err=True)
@@ -145,8 +145,8 @@ def triage(
 
 
 def _loaded(path: Path) -> Snapshot:
-    from tritonobs.errors import SnapshotUnusable  # noqa: PLC0415 (only a saved snapshot needs it)
-    from tritonobs.extensions.triage.saved import load_snapshot  # noqa: PLC0415
+    from tritonobs.errors import SnapshotUnusable
+    from tritonobs.extensions.triage.saved import load_snapshot
 
     try:
         return load_snapshot(path)
@@ -169,8 +169,8 @@ def _refuse_what_is_fixed() -> None:
 
 def _show_slowest(verdict: Verdict, receiver: str) -> None:
     """The slowest traced requests of the incident, of each model that is to blame."""
-    from tritonobs.errors import ClientError  # noqa: PLC0415
-    from tritonobs.report.console import print_text  # noqa: PLC0415 (brings rich)
+    from tritonobs.errors import ClientError
+    from tritonobs.report.console import print_text
 
     slowest = answer("slowest")
     if slowest is None:
@@ -182,7 +182,7 @@ def _show_slowest(verdict: Verdict, receiver: str) -> None:
                 print_text(line)
     # The verdict stands without them, and its exit status, too.
     except ClientError as error:
-        say(f"Slowest requests: not read: {error}", err=True)
+        say(f"Slowest requests: unavailable: {error}", err=True)
 
 
 def _is_default(option: str) -> bool:
@@ -192,7 +192,7 @@ def _is_default(option: str) -> bool:
 
 
 def _spans(until: float, since: float, baseline: str) -> tuple[Span, Span]:
-    from tritonobs.extensions.triage.calm import windows  # noqa: PLC0415 (only this command needs it)
+    from tritonobs.extensions.triage.calm import windows
 
     if until > time.time() + _CLOCKS_SECONDS:
         raise click.BadParameter("is in the future", param_hint="--at")
@@ -211,8 +211,8 @@ def _taken(
     model: str,
     version: str,
 ) -> Snapshot:
-    from tritonobs.clients.triton import TritonClient  # noqa: PLC0415 (brings requests)
-    from tritonobs.extensions.triage.snapshot import take_snapshot  # noqa: PLC0415
+    from tritonobs.clients.triton import TritonClient
+    from tritonobs.extensions.triage.snapshot import take_snapshot
 
     found = found_replicas(plan) if plan else ()
     asked = triton_urls or tuple(replica.http_url for replica in found)
@@ -228,9 +228,9 @@ def _taken(
 
 
 def _show(verdict: Verdict, snapshot: Snapshot, prometheus_link: str, plan: Plan | None, form: str) -> None:
-    from tritonobs.extensions.triage import tables  # noqa: PLC0415
-    from tritonobs.report.console import print_link  # noqa: PLC0415 (brings rich)
-    from tritonobs.report.formats import json_text  # noqa: PLC0415
+    from tritonobs.extensions.triage import tables
+    from tritonobs.report.console import print_link
+    from tritonobs.report.formats import json_text
 
     asked = dict(tables.questions(verdict, snapshot.asked))
     urls = tables.links(

@@ -159,12 +159,12 @@ def _sentence(view: View, status: Status, causes: tuple[Cause, ...]) -> str:
     if status == "wrong":
         return causes[0].sentence
     if status == "blind" and not view.snapshot.unseen:
-        return f"could not judge {asked}: no requests were seen{_lacking(view)}"
+        return f"no requests to {asked} were seen{_lacking(view)}"
     if status == "blind":
-        return f"could not judge {asked}: {plural(len(view.snapshot.unseen), 'thing')} could not be read"
+        return f"{plural(len(view.snapshot.unseen), 'data source')} for {asked} could not be read"
     known = {model for model, _ in view.subjects(before=True)}
     number = sum(model in known for model, _ in view.subjects())
-    return f"nothing is wrong with {asked}: {number} model versions serve as they did before"
+    return f"no problems found in {asked}: {number} model versions are as in the baseline"
 
 
 def _lacking(view: View) -> str:

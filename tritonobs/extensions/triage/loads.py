@@ -1,6 +1,6 @@
-"""Models that were loaded again, or in a new version, as their workers and Triton's numbers show it. Pure.
+"""Models that were reloaded, or in a new version, as their workers and Triton's numbers show it. Pure.
 
-A model with stages has new workers. For other backends Triton's series show it: counters that begin again
+A model with stages has new workers. For other backends Triton's series show it: counters that are reset
 after an unload, a version that was not there, or another load time (Triton 24.11 and later, also of a load in
 place).
 """
@@ -36,7 +36,7 @@ _SOON = 1.5
 class Arrival:
     """A load of a model at `born` (Unix seconds), the first of several, and what it took over from.
 
-    What shows it: `workers` are new, `replicas` have counters that began again, `seconds` are the load times
+    What shows it: `workers` are new, `replicas` have counters that were reset, `seconds` are the load times
     before and since.
 
     From `settled` on no mean holds requests of before; from `late` on the first requests are long over. What
@@ -103,7 +103,7 @@ def _by_workers(view: View) -> dict[Subject, list[tuple[float, float]]]:
 
 
 def _by_counters(view: View) -> dict[Subject, list[tuple[float, float]]]:
-    """When Triton's counters began again, by replica; a model that is new on a server that was there, too."""
+    """When Triton's counters were reset, by replica; a model that is new on a server that was there, too."""
     found: dict[Subject, list[tuple[float, float]]] = defaultdict(list)
     first = min((time for series in _series(view, COUNTED) for time, _ in series.points), default=0.0)
     for series in _series(view, COUNTED):

@@ -15,7 +15,7 @@ _MOST_PARTS = 8
 _TREND = "trend of "
 _STYLES: dict[str, Style] = {"wrong": "red", "healthy": "green", "blind": "yellow"}
 _ALL_THE_SAME = {"healthy": " (perhaps because of earlier requests)"}
-_HEADS = {"wrong": "WRONG", "healthy": "HEALTHY", "blind": "NO VERDICT"}
+_HEADS = {"wrong": "UNHEALTHY", "healthy": "HEALTHY", "blind": "NO VERDICT"}
 _MARKDOWN = str.maketrans({character: f"\\{character}" for character in "\\`*_{}[]<>#|!~"})
 
 
@@ -50,7 +50,7 @@ def _beside(verdict: Verdict) -> Iterator[str]:
     for burning in verdict.still_burning:
         yield f"Note: {burning}"
     for unseen in verdict.unseen:
-        yield f"Not read: {unseen.what}: {unseen.why}"
+        yield f"Unavailable data: {unseen.what}: {unseen.why}"
 
 
 def slowdown_table(slowdown: Slowdown) -> Table:
@@ -76,7 +76,7 @@ def slowdown_table(slowdown: Slowdown) -> Table:
         title=f"added time of {slowdown.model} version {slowdown.version or 'any'}",
         columns=(
             Column(title="part of a request", wrap=True),
-            *(Column(title=title, right=True) for title in ("before", "now", "added", "of all")),
+            *(Column(title=title, right=True) for title in ("before", "now", "added", "share")),
         ),
         lines=(Line(cells=total, style="bold"), *lines),
     )
@@ -137,6 +137,7 @@ def verdict_page(
 
     return template(__package__, "triage.html").render(
         verdict=verdict,
+        head=_HEADS[verdict.status],
         tables=[slowdown_table(slowdown) for slowdown in verdict.slowdowns],
         links=list(links),
         questions=list(questions),
@@ -198,8 +199,8 @@ def _quoted(text: str) -> str:
 
 
 def evidence_text(evidence: Evidence) -> str:
-    """`mean of decode: 85 ms, was 15 ms`."""
-    was = f", was {_value(evidence.before, evidence.unit)}" if evidence.before is not None else ""
+    """`mean of decode: 85 ms (was 15 ms)`."""
+    was = f" (was {_value(evidence.before, evidence.unit)})" if evidence.before is not None else ""
     return f"{evidence.what}: {_value(evidence.now, evidence.unit)}{was}"
 
 
@@ -218,7 +219,7 @@ def _value(value: float | None, unit: str) -> str:
 
 
 def _sure(cause: Cause, verdict: Verdict) -> str:
-    sure = f"{cause.confidence:.0%} sure"
+    sure = f"confidence {cause.confidence:.0%}"
     if cause.since is None:
         return sure
     ago = format_duration(max(1, round(verdict.incident.end - cause.since)))
@@ -228,8 +229,8 @@ def _sure(cause: Cause, verdict: Verdict) -> str:
 def _window(verdict: Verdict) -> str:
     incident, baseline = verdict.incident, verdict.baseline
     return (
-        f"{format_moment(incident.end)}, last {format_duration(round(incident.seconds))} "
-        f"against {format_duration(round(baseline.seconds))} until {format_moment(baseline.end)}"
+        f"window {format_duration(round(incident.seconds))} ending {format_moment(incident.end)}, "
+        f"baseline {format_duration(round(baseline.seconds))} ending {format_moment(baseline.end)}"
     )
 
 

@@ -139,7 +139,7 @@ _OUTSIDE = (
     ),
     Drill(
         name="qps-near-limit",
-        breaks="nothing yet: inspect gets 97 % of its limit",
+        breaks="nothing yet: inspect receives 97 % of its limit",
         traffic=(steady(7.8),),
         alerts=(alert("TritonQpsNearLimit", model="inspect"),),
         check="",
@@ -302,7 +302,7 @@ OF_A_LANGUAGE_MODEL = (
     ),
     _drill(
         "larger-batches",
-        "a language model works on 32 answers at once, and each token takes longer",
+        "a language model runs 32 requests at once, and each token takes longer",
         usual=_prompts(1.0, "20x40"),
         traffic=callers(32, model=_MODEL, mix="prompt:20x40"),
         alerts=(_burn("flow"),),
@@ -311,7 +311,7 @@ OF_A_LANGUAGE_MODEL = (
     ),
     _drill(
         "tokens-overflow",
-        "a language model gets 2,400 tokens of prompts a second, its limit is 2,000",
+        "a language model receives 2,400 prompt tokens/s; its limit is 2,000",
         usual=_prompts(2.0, "400x2"),
         traffic=_prompts(6.0, "400x2"),
         alerts=(

@@ -40,7 +40,7 @@ _TOO_MUCH = replace(steady(5.0, model=_ENTRANCE), patience_seconds=300.0, most_w
 _OF_CAPACITY = (
     Drill(
         name="shared-detector",
-        breaks=f"{_ENTRANCE}, which has no limit, takes the detector that inspect needs",
+        breaks=f"{_ENTRANCE}, which has no limit, occupies the detector that inspect needs",
         prepare=partial(_one_by_one, "detector", "infer", 0.1),
         traffic=(steady(3.0), steady(5.5, model=_ENTRANCE)),
         alerts=(alert("TritonQueueWaitHigh", model="detector"),),
@@ -51,7 +51,7 @@ _OF_CAPACITY = (
     ),
     Drill(
         name="traffic-surge",
-        breaks=f"{_ENTRANCE} gets 5 requests/s, not 1.5; preprocess takes them one by one",
+        breaks=f"{_ENTRANCE} receives 5 requests/s, not 1.5; preprocess takes one at a time",
         prepare=partial(_one_by_one, "preprocess", "letterbox", 0.2),
         usual=(steady(1.5, model=_ENTRANCE),),
         traffic=(_TOO_MUCH,),

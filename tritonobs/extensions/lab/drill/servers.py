@@ -145,7 +145,7 @@ _OF_PROCESSES = (
     ),
     Drill(
         name="server-frozen",
-        breaks="tritonserver is stopped (SIGSTOP): connections are accepted, nothing answers",
+        breaks="tritonserver is stopped (SIGSTOP): connections are accepted, nothing responds",
         cause=_frozen_server,
         alerts=(alert("TritonServerDown"),),
         check="replica_down",
@@ -235,7 +235,7 @@ def _moment(minutes: int) -> str:
 _OF_MONITORING = (
     Drill(
         name="scrape-loss",
-        breaks="Prometheus scrapes a port where no server answers; Triton serves on",
+        breaks="Prometheus scrapes a port on which no server listens; Triton serves on",
         cause=_dead_port,
         alerts=(alert("TritonServerDown"),),
         check="scrape_problem",
@@ -275,7 +275,7 @@ _OF_MONITORING = (
     ),
     Drill(
         name="robot-failing",
-        breaks="the chat answers every message with HTTP 500",
+        breaks="the chat returns HTTP 500 for every message",
         cause=lambda rig: _robot_fails(rig, "STATUS_500", _ALWAYS),
         alerts=(alert("TritonobsDeliveryFailing"),),
         check="delivery",

@@ -157,7 +157,7 @@ def _colour(rng: np.random.Generator, level: float) -> NDArray[np.float64]:
     darker = rng.uniform(15, max(level - _CONTRAST, 16))
     brighter = rng.uniform(min(level + _CONTRAST, 244), 245)
     may_darken, may_brighten = level - _CONTRAST >= 15, level + _CONTRAST <= 245  # noqa: PLR2004 (the colour range)
-    value = darker if may_darken and (not may_brighten or rng.random() < 0.5) else brighter  # noqa: PLR2004
+    value = darker if may_darken and (not may_brighten or rng.random() < 0.5) else brighter  # noqa: PLR2004 (a coin)
     return np.clip(value + rng.uniform(-14, 14, 3), 5, 250)
 
 

@@ -39,7 +39,7 @@ class Rehearsal:
     speed: float
 
 
-class NoRehearsal(StackError):  # noqa: N818 (reads as an event)
+class NoRehearsal(StackError):
     """No stack runs here, or one that must not get faults."""
 
 

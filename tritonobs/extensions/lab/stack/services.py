@@ -23,6 +23,7 @@ from typing import Final
 from tritonobs import assets, programs, stage
 from tritonobs.errors import StackError
 from tritonobs.extensions.lab import faults
+from tritonobs.extensions.lab.stack import packages
 from tritonobs.extensions.lab.stack.processes import LOOPBACK, Folders, Service, port_of
 from tritonobs.plan.fleet import Plan
 
@@ -50,11 +51,11 @@ def make_backend_folder(folder: Path) -> Path:
         StackError: the wheel has no stub for this Python.
     """
     server = wheel_folder() / "pytriton" / "tritonserver"
-    stub = server / "python_backend_stubs" / programs.PYTHON_SERIES / "triton_python_backend_stub"
+    stub = server / "python_backend_stubs" / packages.PYTHON_SERIES / "triton_python_backend_stub"
     if not stub.exists():
         have = ", ".join(sorted(path.name for path in stub.parent.parent.iterdir()))
         raise StackError(
-            f"the Triton wheel has no Python backend for Python {programs.PYTHON_SERIES}, only {have}"
+            f"the Triton wheel has no Python backend for Python {packages.PYTHON_SERIES}, only {have}"
         )
     shutil.rmtree(folder, ignore_errors=True)
     free_shared_memory(folder)
@@ -73,10 +74,10 @@ def library_folders() -> tuple[Path, ...]:
     Raises:
         StackError: this Python has no shared library; the text has the command that installs it.
     """
-    libpython = programs.find_libpython()
+    libpython = packages.find_libpython()
     if libpython is None:
         raise StackError(
-            f"{programs.LIBPYTHON} is missing and Triton's Python models need it; install it: tritonobs tools"
+            f"{packages.LIBPYTHON} is missing and Triton's Python models need it; install it: tritonobs tools"
         )
     return (wheel_folder() / "nvidia_pytriton.libs", libpython)
 

@@ -40,8 +40,8 @@ _DCGM_SECONDS = 30.0
     "raw-counter",
     Severity.WARNING,
     title="A counter without rate or increase",
-    why="A counter holds everything since the server's start and begins again at 0 with a restart or when a "
-    "model is loaded again. Its value says nothing about now, and an alert on it never ends.",
+    why="A counter holds everything since the server's start and is reset by a restart or when a "
+    "model is reloaded. Its value says nothing about now, and an alert on it never ends.",
     wrong="sum by (model) (nv_inference_request_failure) > 10",
     right="sum by (model) (increase(nv_inference_request_failure[5m])) > 10",
 )
@@ -115,7 +115,7 @@ def rate_of_sum(seen: Context) -> Iterator[Hit]:
     "delta-of-counter",
     Severity.ERROR,
     title="delta, idelta, deriv or predict_linear of a counter",
-    why="They are for gauges: a restart, or a model that is loaded again, counts as a large negative number.",
+    why="They are for gauges: a restart, or a model that is reloaded, counts as a large negative number.",
     wrong="sum by (model) (delta(nv_inference_queue_duration_us[1m]))",
     right="sum by (model) (increase(nv_inference_queue_duration_us[1m]))",
     fixed=True,

@@ -24,7 +24,6 @@ from tritonobs.extensions.lint.tree import (
     walk,
 )
 from tritonobs.findings import Severity
-from tritonobs.timings.promql import COMPUTE_US
 
 _SUCCESS: Final = names.TRITON_SUCCESS
 _FAILURE: Final = names.TRITON_FAILURE
@@ -32,7 +31,15 @@ _COUNT: Final = names.TRITON_INFERENCES
 _EXECUTIONS: Final = names.TRITON_EXECUTIONS
 _HITS: Final = names.TRITON_CACHE_HITS
 _MISSES: Final = names.TRITON_CACHE_MISSES
-_DURATIONS: Final = frozenset((names.TRITON_REQUEST_US, names.TRITON_QUEUE_US, *COMPUTE_US))
+_DURATIONS: Final = frozenset(
+    (
+        names.TRITON_REQUEST_US,
+        names.TRITON_QUEUE_US,
+        names.TRITON_COMPUTE_INPUT_US,
+        names.TRITON_COMPUTE_INFER_US,
+        names.TRITON_COMPUTE_OUTPUT_US,
+    )
+)
 _OF_DURATIONS: Final = {
     frozenset((_EXECUTIONS,)): "durations are per request, and an execution may hold many",
     frozenset((_COUNT,)): f"durations are per request, and {_COUNT} counts the items of batches",

@@ -179,7 +179,7 @@ def _takes_none(matcher: Matcher) -> bool:
     right="sum by (instance, model) (rate(nv_inference_request_success[5m]))",
 )
 def lost_label(seen: Context) -> Iterator[Hit]:
-    """Labels of a legend, or of an alert's texts, that aggregations have taken away."""
+    """Labels of a legend, or of an alert's texts, that aggregations have removed."""
     labels = seen.shape(seen.tree).labels
     if not labels.known:
         return

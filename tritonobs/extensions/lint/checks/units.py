@@ -88,7 +88,7 @@ def _near(one: float, other: float) -> bool:
     "time-per-second",
     Severity.ERROR,
     title="The rate of a duration taken for a time",
-    why="`rate` of a duration counter is microseconds a second: the time of all requests together, which "
+    why="`rate` of a duration counter is microseconds per second: the time of all requests together, which "
     "rises with the traffic. A latency is it divided by the rate of requests.",
     wrong="sum by (model) (rate(nv_inference_request_duration_us[5m])) > 500000",
     right="sum by (model) (rate(nv_inference_request_duration_us[5m]))"
@@ -116,7 +116,7 @@ def time_per_second(seen: Context) -> Iterator[Hit]:
         # Seconds a second are what is in work at once (Little's law), where no one calls it a time.
         if _is(shape.factor, 1.0) and use in ("plain", "record") and not seen.says(_TIMELY):
             continue
-        what = f"{_named(shape.factor)} a second" if rate else "the time of all requests added up"
+        what = f"{_named(shape.factor)} per second" if rate else "the time of all requests added up"
         yield Hit(
             start=node.start,
             message=f"this is {what}, which rises with the traffic, and not the time of a request",

@@ -41,9 +41,9 @@ def delivery(view: View) -> Iterator[Cause]:
         if target.health == "down" and job in _ON_THE_WAY and not view.is_replica(target):
             yield _break(
                 job,
-                f"{job} at {target.labels.get('instance', target.url)} does not answer: {target.last_error}",
+                f"{job} at {target.labels.get('instance', target.url)} does not respond: {target.last_error}",
                 Evidence(f"up of {job}", None, 0.0),
-                "start it again; Alertmanager repeats alerts that were not delivered",
+                "restart it; Alertmanager repeats alerts that were not delivered",
                 "up",
                 area="serve" if job == _SERVE else "prometheus",
             )
@@ -93,7 +93,7 @@ def _refused_files(view: View) -> Iterator[Cause]:
                 f"fleet file{at}",
                 f"the changed fleet file is not valid{at}; serve keeps the last valid one",
                 Evidence("fleet file in use", None, 0.0),
-                "see what is wrong with it: tritonobs validate fleet.yaml",
+                "find the mistake: tritonobs validate fleet.yaml",
                 "config_valid",
                 area="serve",
             )

@@ -1,4 +1,4 @@
-"""Models that were loaded again, or in a new version, and are worse than before: for a moment or for good."""
+"""Models that were reloaded, or in a new version, and are worse than before: for a moment or for good."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class _Worse:
     callers={"error_surge", "slow_stage"},
 )
 def bad_deploy(view: View) -> Iterator[Cause]:
-    """Models that were loaded again, or in a new version, and have failed more or taken longer since."""
+    """Models that were reloaded, or in a new version, and have failed more or taken longer since."""
     for arrival in arrivals(view):
         worse = _errors(view, arrival)
         # Another version that is slower is what `slow_version` judges.
@@ -262,17 +262,17 @@ _LARGER = 1.3
 def _cause(arrival: Arrival, worse: _Worse) -> Cause:
     model, version = arrival.subject
     new = arrival.subject != arrival.predecessor
-    how = "was rolled out" if new else "was loaded again"
-    than = f"version {arrival.predecessor[1]}" if new else "before"
-    measured, unit, says = _WORSE[worse.what]
+    how = "was rolled out" if new else "was reloaded"
+    than = f"version {arrival.predecessor[1]}:" if new else "was"
+    says, measured, unit = _WORSE[worse.what]
     before, since = (
         f"{value:.1%}" if unit == "ratio" else format_latency(value) for value in (worse.before, worse.since)
     )
     return Cause(
         place=(model, version),
         sentence=(
-            f"{titled((model, version))} {how} at {format_clock(arrival.born)} "
-            f"({_shown(arrival)}) and {says.format(since)} since; {than} {before}"
+            f"{titled((model, version))} {how} at {format_clock(arrival.born)} ({_shown(arrival)}) "
+            f"and {says}: {measured} {since} ({than} {before})"
         ),
         confidence=0.94,
         evidence=(
@@ -289,17 +289,17 @@ def _cause(arrival: Arrival, worse: _Worse) -> Cause:
             ),
             f"see what changed in {model} between the two, and try it with current requests",
         ),
-        asked=("heartbeats", "first_beats", "request", "queue", "compute", "outcomes", "failures"),
+        asked=("heartbeats", "first_beats", "request", "queue", "outcomes", "failures"),
         since=arrival.born,
     )
 
 
-_WORSE: dict[str, tuple[str, Unit, str]] = {
-    "errors": ("error ratio", "ratio", "answers {} of requests with an error"),
-    "seconds": ("mean", "seconds", "takes {}"),
-    "waits": ("wait", "seconds", "lets requests wait {}"),
+_WORSE: dict[str, tuple[str, str, Unit]] = {
+    "errors": ("fails more", "error ratio", "ratio"),
+    "seconds": ("takes longer", "mean time without queueing", "seconds"),
+    "waits": ("queues longer", "mean queue time", "seconds"),
 }
-"""What is worse: what is measured, in which unit, and what a model does since."""
+"""What is worse: what a model does, what is measured, and in which unit."""
 
 
 def _shown(arrival: Arrival) -> str:
@@ -307,7 +307,7 @@ def _shown(arrival: Arrival) -> str:
     if arrival.workers:
         return plural(arrival.workers, "new worker")
     if arrival.replicas:
-        return f"its counters began again on {plural(arrival.replicas, 'replica')}"
+        return f"its counters were reset on {plural(arrival.replicas, 'replica')}"
     return "its load time changed"
 
 
@@ -317,8 +317,8 @@ def _loaded(arrival: Arrival) -> Iterator[Evidence]:
     if arrival.workers:
         yield Evidence(f"new workers of {model}", None, float(arrival.workers), "count")
     if arrival.replicas:
-        began_again = f"replicas where Triton's counters of {model} began again"
-        yield Evidence(began_again, None, float(arrival.replicas), "count")
+        reset = f"replicas where Triton's counters of {model} were reset"
+        yield Evidence(reset, None, float(arrival.replicas), "count")
     if arrival.seconds:
         yield Evidence(f"load time of {model}", *arrival.seconds, "seconds")
 
@@ -358,7 +358,7 @@ def slow_version(view: View) -> Iterator[Cause]:
                 Evidence(f"requests to version {new}", rate_before, rate, "per_second"),
             ),
             next_steps=(
-                f"roll back: go back to version {old} of {model} (version_policy) until it is understood",
+                f"roll back to version {old} of {model} (version_policy) until the cause is known",
                 f"compare the stages of both: {stages_command(model)}",
             ),
             trend=("requests", labels_of((model, new))),
@@ -425,13 +425,13 @@ def reload(view: View) -> Iterator[Cause]:
         yield Cause(
             place=subject,
             sentence=(
-                f"{titled(subject)} was loaded again at {format_clock(born)} "
+                f"{titled(subject)} was reloaded at {format_clock(born)} "
                 f"({plural(len(workers), 'new worker')}): {settled}"
             ),
             confidence=0.6,
             evidence=(Evidence(f"new workers of {subject[0]}", None, float(len(workers)), "count"),),
             next_steps=(
-                "see who deployed or reloaded it; ask again in a minute, and roll back if it does not settle",
+                "see who reloaded it; run triage again in a minute, and roll back if it does not settle",
                 f"let {subject[0]} warm up before it gets requests (model_warmup in config.pbtxt)",
             ),
             asked=("heartbeats", "first_beats"),
@@ -453,11 +453,11 @@ def _again_and_again(subject: Subject, loads: Sequence[float]) -> Cause:
     often = f"{len(loads)} times since {format_clock(loads[0])}"
     return Cause(
         place=subject,
-        sentence=f"{titled(subject)} was loaded {often}, again and again",
+        sentence=f"{titled(subject)} was reloaded {often}",
         confidence=0.7,
         evidence=(Evidence(f"loads of {subject[0]}", None, float(len(loads)), "count"),),
         next_steps=(
-            "find what loads it: a deployment that repeats, a controller, files that change while polled",
+            "find what reloads it: a deployment that repeats, a controller, files that change while polled",
         ),
         asked=("first_beats",),
         since=loads[0],

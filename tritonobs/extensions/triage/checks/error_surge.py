@@ -23,7 +23,7 @@ _PASSED_ON = 1.2
 
 @check(order=50, explains={"upstream_drop"})
 def error_surge(view: View) -> Iterator[Cause]:
-    """Models that answer notably more errors, or refuse notably more input; what a callee did is left out."""
+    """Models that return notably more errors, or refuse notably more input; what a callee did is left out."""
     for fault in (_ERRORS, _INVALID):
         yield from _surges(view, fault)
 
@@ -41,7 +41,7 @@ class _Fault:
 
 _ERRORS = _Fault(
     ratio=View.error_ratio,
-    says="answers {now:.1%} of requests with an error",
+    says="returns errors for {now:.1%} of requests",
     measures="error ratio of {model}",
     outcome="",
     trend=BAD,
@@ -72,7 +72,7 @@ def _surges(view: View, fault: _Fault) -> Iterator[Cause]:
         of_input = fault is _INVALID or (reason is not None and reason[1] in INPUT_REASONS)
         yield Cause(
             place=(*subject, *(reason or ())),
-            sentence=f"{titled(subject)} {fault.says.format(now=now)}, was {before:.1%}{at}",
+            sentence=f"{titled(subject)} {fault.says.format(now=now)} (was {before:.1%}){at}",
             confidence=min(0.95, 0.75 + now),
             evidence=(
                 Evidence(fault.measures.format(model=subject[0]), before, now, "ratio"),
@@ -89,7 +89,7 @@ def _surges(view: View, fault: _Fault) -> Iterator[Cause]:
         )
 
 
-_OTHER_STEPS = ("read the errors in Triton's log of that time, and the answers that clients got",)
+_OTHER_STEPS = ("read the errors in Triton's log of that time, and the responses that clients got",)
 _INPUT_STEPS = ("find the client that sends them; the model works, its input is bad",)
 
 

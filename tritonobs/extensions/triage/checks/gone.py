@@ -42,10 +42,10 @@ def replica_down(view: View) -> Iterator[Cause]:
             continue
         yield _of_replica(
             address,
-            f"replica {address} {'is gone' if gone else 'hangs'}: {target.last_error}",
+            f"replica {address} {'is down' if gone else 'hangs'}: {target.last_error}",
             0.97,
             Evidence(f"up of {address}", view.was_up(address), 0.0),
-            "take it out of the load balancer, then restart it and keep its log and core file"
+            "remove it from the load balancer, then restart it and keep its log and core file"
             if gone
             else "take a stack trace of tritonserver (gdb -p, py-spy) before restarting it",
         )
@@ -114,7 +114,7 @@ def _vanished(view: View) -> Iterator[Cause]:
     for address in missing:
         yield _of_replica(
             address,
-            f"replica {address} is not a scrape target any more, and no other took its place",
+            f"replica {address} is not a scrape target any more and was not replaced",
             0.9,
             Evidence(f"up of {address}", view.was_up(address), None),
             "see why discovery lost it: was it stopped or scaled down on purpose, or is its entry gone?",
@@ -136,13 +136,13 @@ def dead_worker(view: View) -> Iterator[Cause]:
     for worker in view.roster.lost:
         beat = view.roster.last_beat(worker)
         replaced = worker.state == "replaced"
-        after = "another took its place" if replaced else "no other took its place"
+        after = "was replaced" if replaced else "was not replaced"
         subject = (worker.model, worker.version)
         yield Cause(
             place=(*subject, worker.worker),
             sentence=(
-                f"worker {worker.worker} of {titled(subject)} on {worker.replica} died or hangs since "
-                f"{format_latency(max(0.0, at - beat))}, and {after}"
+                f"worker {worker.worker} of {titled(subject)} on {worker.replica} has sent no heartbeat for "
+                f"{format_latency(max(0.0, at - beat))} and {after}"
             ),
             confidence=0.9 if replaced else 0.95,
             evidence=(Evidence(f"last heartbeat of {worker.worker}", None, beat, "timestamp"),),
@@ -159,7 +159,7 @@ def _after_death(worker: Worker) -> tuple[str, ...]:
         return (reason,)
     load = f"POST /v2/repository/models/{model}/load on {worker.replica}"
     return (
-        f"load {model} again: touch its model.py, because Triton loads what changed, then {load}",
+        f"reload {model}: touch its model.py, because Triton loads what changed, then {load}",
         reason,
     )
 
@@ -209,7 +209,7 @@ def _gone(view: View) -> Iterator[Subject]:
     there = "loaded" if "loaded" in view.snapshot.now else "requests"
     loaded = {model for (model,) in view.rows(there, names.MODEL)}
     up, scraped = view.rows("up", names.INSTANCE), view.rows("scraped", names.INSTANCE)
-    # An empty page says nothing about models.
+    # An empty response says nothing about models.
     seen = bool(loaded) or any(up.get((one,)) and scraped.get((one,)) != 0 for one in view.replicas)
     for subject in view.subjects(before=True):
         # Where no model is loaded at all, the servers may just not have been read.
@@ -289,7 +289,7 @@ def scrape_problem(view: View) -> Iterator[Cause]:
 
 
 def _empty(view: View) -> Iterator[Cause]:
-    """Replicas that answer scrapes with an empty page."""
+    """Replicas that return an empty response to scrapes."""
     for target in view.replica_targets():
         address = target.labels.get(names.INSTANCE, target.url)
         was, scraped = view.both("scraped", {names.INSTANCE: address})
@@ -297,16 +297,16 @@ def _empty(view: View) -> Iterator[Cause]:
         if target.health == "up" and scraped == 0:
             yield _of_replica(
                 address,
-                f"{address} answers scrapes with an empty page: nothing is known about its models",
+                f"{address} returns an empty response to scrapes: nothing is known about its models",
                 0.95,
                 Evidence(f"samples of {address}", was, 0.0, "count"),
-                f"compare {target.url} with Triton's page: any path but /metrics is empty",
+                f"check the path of {target.url}: Triton returns an empty response for any but /metrics",
                 trend="scraped",
             )
 
 
 def _lost(view: View) -> Iterator[Cause]:
-    """Records that the models' own instrumentation could not hand over."""
+    """Records that the models' own instrumentation could not flush."""
     for name, what in (("flush_errors", "metric calls failed"), ("flush_dropped", "records were dropped")):
         for (model, version), number in view.rows(name, names.MODEL, names.VERSION).items():
             # `increase` extrapolates: less than one is none.

@@ -42,10 +42,10 @@ def larger_inputs(view: View) -> Iterator[Cause]:
         if kind == _BOXES or not grew or change.added_seconds <= 0:
             continue
         if larger:
-            sizes = f"{figure(mean.now or 0)} {kind} on average, was {figure(mean.before or 0)}"
+            sizes = f"{figure(mean.now or 0)} {kind} on average (was {figure(mean.before or 0)})"
         else:
             sizes = f"one in a hundred has {figure(tail_now or 0)} {kind} or more"
-            sizes += f", was {figure(tail_before or 0)}"
+            sizes += f" (was {figure(tail_before or 0)})"
         # Larger inputs take time in proportion to their size, at most to its square.
         fits = _SLOWER < change.growth <= max(growth(mean.now, mean.before), 2.0) ** 2
         yield Cause(
@@ -82,7 +82,7 @@ def more_boxes(view: View) -> Iterator[Cause]:
         yield Cause(
             place=(*subject, *row.path),
             sentence=(
-                f"{model} / {row.name} gets {mean.now:.0f} boxes per image, was {mean.before or 0:.0f}: "
+                f"{model} / {row.name} gets {mean.now:.0f} boxes per image (was {mean.before or 0:.0f}): "
                 f"it takes {change.growth:.1f} times as long"
             ),
             confidence=0.95 if change.added_seconds > 0.3 * case.added_seconds else 0.75,
@@ -103,16 +103,16 @@ _FALL = 0.6
 
 @check(order=160, explains=LATE)
 def cache_collapse(view: View) -> Iterator[Cause]:
-    """Models whose share of cached answers fell clearly."""
+    """Models whose cache hit ratio fell clearly."""
     for subject in view.subjects():
         now, before = _hit_ratio(view, subject), _hit_ratio(view, subject, before=True)
         if now is None or before is None or before < _USEFUL or now > _FALL * before:
             continue
         yield Cause(
             place=subject,
-            sentence=f"the cache answers {now:.0%} of the requests to {subject[0]}, was {before:.0%}",
+            sentence=f"the cache hit ratio of {subject[0]} is {now:.0%} (was {before:.0%})",
             confidence=0.85 if subject[0] in view.slower_cases else 0.6,
-            evidence=(Evidence("share of cached answers", before, now, "ratio"),),
+            evidence=(Evidence("cache hit ratio", before, now, "ratio"),),
             next_steps=(
                 "see whether clients send more different inputs than before, or a reload emptied the cache",
                 "look at nv_cache_num_evictions: a cache that is too small forgets early (--cache-config)",

@@ -32,13 +32,13 @@ def prompt_longer(view: View) -> Iterator[Cause]:
         yield Cause(
             place=(model, version),
             sentence=(
-                f"prompts to {model} have {figure(now or 0)} tokens on average, had {figure(before or 0)}; "
-                f"its first token takes {format_latency(waits or 0)}, took {format_latency(waited or 0)}"
+                f"prompts to {model} have {figure(now or 0)} tokens on average (was {figure(before or 0)}); "
+                f"its time to first token is {format_latency(waits or 0)} (was {format_latency(waited or 0)})"
             ),
             confidence=0.88,
             evidence=(
                 Evidence("tokens of a prompt", before, now, "count"),
-                Evidence("time to the first token", waited, waits, "seconds"),
+                Evidence("time to first token", waited, waits, "seconds"),
             ),
             next_steps=(
                 "find the caller whose prompts grew: a longer system prompt, documents, endless chats",
@@ -70,7 +70,7 @@ def kv_cache_full(view: View) -> Iterator[Cause]:
                 Evidence("requests waiting in the engine", waited, waiting, "count"),
             ),
             next_steps=(
-                "see whether prompts or answers grew, and bound their lengths (max_tokens)",
+                "see whether prompts or responses grew, and bound their lengths (max_tokens)",
                 "give the cache more memory (gpu_memory_utilization of vLLM), or add a replica",
             ),
             asked=("kv_cache", "kv_cache_blocked", "llm_waiting"),
@@ -89,13 +89,13 @@ def batch_too_large(view: View) -> Iterator[Cause]:
         yield Cause(
             place=(model, version),
             sentence=(
-                f"{model} works on {figure(running or 0)} requests at once, was {figure(ran or 0)}, and a "
-                f"token takes {format_latency(takes or 0)}, took {format_latency(took or 0)}"
+                f"{model} runs {figure(running or 0)} requests at once (was {figure(ran or 0)}), and its "
+                f"time per output token is {format_latency(takes or 0)} (was {format_latency(took or 0)})"
             ),
             confidence=0.8,
             evidence=(
                 Evidence("requests running", ran, running, "count"),
-                Evidence("time between tokens", took, takes, "seconds"),
+                Evidence("time per output token", took, takes, "seconds"),
             ),
             next_steps=(
                 "let fewer requests run at once (max_num_seqs of vLLM, max_batch_size of TensorRT-LLM)",
@@ -119,7 +119,7 @@ def tokens_limit(view: View) -> Iterator[Cause]:
         yield Cause(
             place=(model, version),
             sentence=(
-                f"{titled((model, version))} handled {figure(now)} {kind}/s, its limit is {figure(limit)}"
+                f"{titled((model, version))} handled {figure(now)} {kind}/s; its limit is {figure(limit)}"
             ),
             confidence=0.95,
             evidence=(
@@ -127,7 +127,7 @@ def tokens_limit(view: View) -> Iterator[Cause]:
                 Evidence("limit", None, limit, "per_second"),
             ),
             next_steps=(
-                "find the callers with long prompts or answers, and slow them down or bound max_tokens",
+                "find the callers with long prompts or responses, and slow them down or bound max_tokens",
                 "if there is room, raise tokens_per_second_limit in the fleet file",
             ),
             asked=("tokens", "token_limits"),

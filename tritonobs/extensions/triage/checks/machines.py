@@ -26,7 +26,7 @@ _OF_REPLICA = (*MODEL_VERSION, names.INSTANCE)
 
 @check(order=140, explains=LATE)
 def slow_replica(view: View) -> Iterator[Cause]:
-    """Replicas whose mean request time stands out from the middle of the others."""
+    """Replicas whose mean request time stands out from the median of the others."""
     means_now, means_before = _means(view), _means(view, before=True)
     for (model, version), means in sorted(means_now.items()):
         before = means_before.get((model, version), {})
@@ -42,17 +42,17 @@ def slow_replica(view: View) -> Iterator[Cause]:
             yield Cause(
                 place=(model, version, replica),
                 sentence=(
-                    f"{replica} answers {model} in {format_latency(mean)}, the other replicas in "
-                    f"{format_latency(others)}" + (", and did so before" if always else "")
+                    f"mean latency of {model} on {replica} is {format_latency(mean)}, on the other replicas "
+                    f"{format_latency(others)}" + (", as in the baseline" if always else "")
                 ),
                 confidence=0.55 if always else 0.92,
                 evidence=(
                     Evidence(f"mean of {model} on {replica}", was, mean, "seconds"),
-                    Evidence("middle of the others", were, others, "seconds"),
+                    Evidence("median of the other replicas", were, others, "seconds"),
                 ),
                 next_steps=(
                     f"look at the machine of {replica}: other work on it, its clock speed, its disk, its GPU",
-                    "take it out of the load balancer until it keeps up",
+                    "remove it from the load balancer until it keeps up",
                 ),
                 trend=("replica", {**labels_of((model, version)), names.INSTANCE: replica}),
                 asked=("replica_us", "replica_requests"),
@@ -118,7 +118,7 @@ def accelerator(view: View) -> Iterator[Cause]:
             yield Cause(
                 place=("", "", card),
                 area="accelerators",
-                sentence=f"GPU {card} runs at {clock:.0f} MHz, was {was:.0f} MHz: it is throttled",
+                sentence=f"GPU {card} runs at {clock:.0f} MHz (was {was:.0f} MHz): it is throttled",
                 confidence=0.9,
                 evidence=(
                     Evidence("SM clock in MHz", was, clock),
@@ -145,7 +145,7 @@ def cpu_starved(view: View) -> Iterator[Cause]:
             yield Cause(
                 place=("", "", replica),
                 sentence=(
-                    f"the processors of {replica} are {busy:.0%} busy, were {usual:.0%}, and {spread:.0%} "
+                    f"CPU use of {replica} is {busy:.0%} (was {usual:.0%}), and {spread:.0%} "
                     "of the stages slowed down together"
                 ),
                 confidence=0.75,
@@ -174,7 +174,7 @@ _CONFIDENCE = 0.5
 _MOST_NAMED = 3
 _WHAT_ELSE = (
     "see what else runs on that machine or on its host (top; steal in vmstat), and its clock speed",
-    "wait for another few minutes and ask again: a neighbour's load passes, a fault stays",
+    "run triage again in a few minutes: a noisy neighbour goes away, a hardware fault does not",
 )
 
 
@@ -190,14 +190,13 @@ def slow_machine(view: View) -> Iterator[Cause]:
         yield Cause(
             place=("", "", where) if where else case.subject,
             sentence=(
-                f"everything on {where or titled(case.subject)} takes longer: a request to {case.now.model} "
-                f"{format_latency(mean or 0.0)}, was {format_latency(case.was.mean or 0.0)}, "
-                "and no stage stands out"
+                f"nearly all stages on {where or titled(case.subject)} are slower: mean latency of "
+                f"{case.now.model} {format_latency(mean or 0.0)} (was {format_latency(case.was.mean or 0.0)})"
             ),
             confidence=_CONFIDENCE,
             evidence=(
                 Evidence(f"mean of a request to {case.now.model}", case.was.mean, mean, "seconds"),
-                Evidence("growth of three quarters of it, at least", 1.0, everywhere),
+                Evidence("minimum growth across 75% of the request time", 1.0, everywhere),
                 *_processors(view, replicas),
             ),
             next_steps=_WHAT_ELSE,

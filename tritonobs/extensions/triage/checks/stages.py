@@ -90,7 +90,7 @@ def _cause(case: Case, change: Change, share: float | None) -> Cause:
     """`share` is its part of what was added; None for a stage that takes a multiple of its time."""
     stage, model = change.now, case.now.model
     way = " / ".join((model, *stage.path))
-    was = f", was {format_latency(change.was.mean)}" if change.was.mean is not None else ""
+    was = f" (was {format_latency(change.was.mean)})" if change.was.mean is not None else ""
     if share is None:
         confidence, of_all = _MULTIPLE_CONFIDENCE, tuple[Evidence, ...]()
         much = f"{change.growth:.1f} times as long, {stage.share or 0:.0%} of a request to {model}"
@@ -186,7 +186,7 @@ def queue_saturation(view: View) -> Iterator[Cause]:
             ebbs, steps = draining(view, labels)
             # Its instances are busy because requests wait further on.
             further_on = any(_leads_to(change, other) for other in found)
-            waits = f", was {format_latency(was)}" if was is not None else ""
+            waits = f" (was {format_latency(was)})" if was is not None else ""
             rate_before = change.before.timing.rate if change.before else None
             yield Cause(
                 place=(*change.subject, *row.path),

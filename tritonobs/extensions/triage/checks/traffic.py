@@ -65,21 +65,21 @@ def qps_limit(view: View) -> Iterator[Cause]:
         in_bursts = (burst or 0.0) > _BURST_RATIO * limit and more * interval >= _BURST_REQUESTS
         if longest <= limit and not in_bursts:
             continue
-        briefly = "" if mean > limit else " for a while" if longest > limit else " in bursts"
+        briefly = "" if mean > limit else " at peak" if longest > limit else " in bursts"
         most = longest if longest > limit else burst or 0.0
         trend = ("requests", labels_of((model, version) if version else (model,)))
         yield Cause(
             place=(model, version),
             sentence=(
-                f"{titled((model, version))} got {figure(most)} requests/s{briefly}, "
+                f"{titled((model, version))} receives {figure(most)} requests/s{briefly}; "
                 f"its limit is {figure(limit)} requests/s"
             ),
             confidence=0.96 if mean > limit else 0.85,
             evidence=(
                 Evidence("requests", before, mean, "per_second"),
                 Evidence(_busiest(interval), None, peak, "per_second"),
-                Evidence("between two scrapes", None, burst, "per_second"),
-                *([Evidence("arrived", None, offered, "per_second")] if offered else []),
+                Evidence("peak rate between scrapes", None, burst, "per_second"),
+                *([Evidence("offered rate", None, offered, "per_second")] if offered else []),
                 Evidence("limit", None, limit, "per_second"),
             ),
             next_steps=(
@@ -101,7 +101,7 @@ def _of_fleet(view: View, limit: float) -> Iterator[Cause]:
     yield Cause(
         place=("", ""),
         area="traffic",
-        sentence=f"the fleet got {figure(rate)} requests/s, its limit is {figure(limit)} requests/s",
+        sentence=f"the fleet receives {figure(rate)} requests/s; its limit is {figure(limit)} requests/s",
         confidence=0.96,
         evidence=(
             Evidence("requests of clients", before, rate, "per_second"),
@@ -161,7 +161,7 @@ def traffic_surge(view: View) -> Iterator[Cause]:
         yield Cause(
             place=case.subject,
             sentence=(
-                f"{titled(case.subject)} gets {figure(now)} requests/s, was {figure(before)}, and "
+                f"{titled(case.subject)} receives {figure(now)} requests/s (was {figure(before)}), and "
                 f"{'takes longer' if case.slower else 'more of them fail'}{ebbs}"
             ),
             confidence=0.8 if now > 2 * before else 0.65,
@@ -205,7 +205,7 @@ def upstream_drop(view: View) -> Iterator[Cause]:
         yield Cause(
             place=subject,
             sentence=(
-                f"{titled(subject)} gets {figure(now)} requests/s, was {figure(before)}: "
+                f"{titled(subject)} receives {figure(now)} requests/s (was {figure(before)}): "
                 "its clients send fewer"
             ),
             confidence=0.8 if now < 0.05 * before else 0.6,
