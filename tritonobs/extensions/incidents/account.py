@@ -46,107 +46,70 @@ _PLACE = ("cluster", "model", "version", "stage", "replica", "instance", "robot"
 _MARKDOWN = str.maketrans({character: f"\\{character}" for character in "\\`*_{}[]<>#|!"})
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+class _Phrase:
+    """A phrase of `Words` in each language."""
+
+    def __init__(self, english: str, chinese: str) -> None:
+        self._texts = {"en": english, "zh": chinese}
+
+    def __get__(self, words: Words, _: type[Words]) -> str:
+        return self._texts[words.language]
+
+
+@dataclass(frozen=True, slots=True)
 class Words:
     """One language's phrases; `{}` is filled in. `language` is that of the HTML page."""
 
     language: str
-    cause: str
-    since: str
-    other_cause: str
-    goes_on: str
-    eased: str
-    took_over: str
-    next_step: str
-    over: str
-    was: str
-    failed: str
-    late: str
-    only_late: str
-    harmless: str
-    budget: str
-    meanwhile: str
-    limit_changed: str
-    started: str
-    silenced: str
-    unlimited: str
-    noticed: str
-    incident: str
-    incidents_of: str
-    no_incident: str
-    comma: str
-    unknown: str
-    and_more: str
-    on: str
-    lasts: str
-    lasted: str
-    fires: str
-    fires_again: str
-    resolved: str
-    sure: str
-    also: str
-    timeline: str
-    runbooks: str
-    silence: str
-    commands: str
-    every: str
-    more_alerts: str
-
-
-_PHRASES: Final[Mapping[str, tuple[str, str]]] = {
-    "language": ("en", "zh"),
-    "cause": ("{}", "诊断：{}"),
-    "since": ("{}, since {}", "{}（自 {} 起）"),
-    "other_cause": ("Probable cause changed: {}", "诊断有变：{}"),
-    "goes_on": ("Part of the incident ongoing since {}", "属于自 {} 起持续的事件"),
-    "eased": (
+    cause = _Phrase("{}", "诊断：{}")
+    since = _Phrase("{}, since {}", "{}（自 {} 起）")
+    other_cause = _Phrase("Probable cause changed: {}", "诊断有变：{}")
+    goes_on = _Phrase("Part of the incident ongoing since {}", "属于自 {} 起持续的事件")
+    eased = _Phrase(
         "Recovering: no page is firing, {} alerts still are",
         "正在恢复：已无紧急告警，仍有 {} 条告警触发",
-    ),
-    "took_over": (
+    )
+    took_over = _Phrase(
         "It may have been reported before: tritonobs serve started at {}",
         "此前可能已通知：tritonobs serve 于 {} 启动",
-    ),
-    "next_step": ("Next: {}", "下一步：{}"),
-    "over": ("Resolved after {}", "已结束，历时 {}"),
-    "was": ("Cause: {}", "诊断：{}"),
-    "failed": ("{} requests failed", "{} 个请求失败"),
-    "late": ("{} exceeded their latency threshold", "{} 个超过延迟阈值"),
-    "only_late": ("{} requests exceeded their latency threshold", "{} 个请求超过延迟阈值"),
-    "harmless": ("no request failed or exceeded its latency threshold", "没有请求失败或超过延迟阈值"),
-    "budget": ("{share} of the error budget of {slo}", "消耗 {slo} 错误预算的 {share}"),
-    "meanwhile": ("Meanwhile: {}", "期间操作：{}"),
-    "limit_changed": ("limit of {} {} → {}", "{} 的限额 {} → {}"),
-    "started": ("{} started", "{} 启动"),
-    "silenced": ("{} silenced {}", "{} 静默 {}"),
-    "unlimited": ("unlimited", "不限"),
-    "noticed": ("detected after {} by {}", "{} 后由 {} 发现"),
-    "incident": ("incident", "事件"),
-    "incidents_of": ("Incidents of {}", "{} 的事件"),
-    "no_incident": ("No incidents since tritonobs serve started.", "本进程启动以来没有事件。"),
-    "comma": (", ", "，"),
-    "unknown": ("cause unknown", "原因未知"),
-    "and_more": ("{} and {} more", "{} 等另外 {} 个"),
-    "on": ("{} on {}", "{}（{}）"),
-    "lasts": ("ongoing since {}", "自 {} 起持续"),
-    "lasted": ("lasted {}", "历时 {}"),
-    "fires": ("{} fired", "{} 触发"),
-    "fires_again": ("{} fired {} times", "{} 触发，共 {} 次"),
-    "resolved": ("{} resolved", "{} 恢复"),
-    "sure": ("confidence {}", "置信度 {}"),
-    "also": ("Also: {}", "另有：{}"),
-    "timeline": ("Timeline", "时间线"),
-    "runbooks": ("Runbooks", "处置手册"),
-    "silence": ("silence this incident", "静默此事件"),
-    "commands": ("Commands", "命令"),
-    "every": ("all incidents", "全部事件"),
-    "more_alerts": ("and {} more alerts", "另有 {} 条告警"),
-}
-"""Each in English and in Chinese."""
-LANGUAGES: Final[Mapping[str, Words]] = {
-    language: Words(**{name: texts[number] for name, texts in _PHRASES.items()})
-    for number, language in enumerate(_PHRASES["language"])
-}
+    )
+    next_step = _Phrase("Next: {}", "下一步：{}")
+    over = _Phrase("Resolved after {}", "已结束，历时 {}")
+    was = _Phrase("Cause: {}", "诊断：{}")
+    failed = _Phrase("{} requests failed", "{} 个请求失败")
+    late = _Phrase("{} exceeded their latency threshold", "{} 个超过延迟阈值")
+    only_late = _Phrase("{} requests exceeded their latency threshold", "{} 个请求超过延迟阈值")
+    harmless = _Phrase("no request failed or exceeded its latency threshold", "没有请求失败或超过延迟阈值")
+    budget = _Phrase("{share} of the error budget of {slo}", "消耗 {slo} 错误预算的 {share}")
+    meanwhile = _Phrase("Meanwhile: {}", "期间操作：{}")
+    limit_changed = _Phrase("limit of {} {} → {}", "{} 的限额 {} → {}")
+    started = _Phrase("{} started", "{} 启动")
+    silenced = _Phrase("{} silenced {}", "{} 静默 {}")
+    unlimited = _Phrase("unlimited", "不限")
+    noticed = _Phrase("detected after {} by {}", "{} 后由 {} 发现")
+    incident = _Phrase("incident", "事件")
+    incidents_of = _Phrase("Incidents of {}", "{} 的事件")
+    no_incident = _Phrase("No incidents since tritonobs serve started.", "本进程启动以来没有事件。")
+    comma = _Phrase(", ", "，")
+    unknown = _Phrase("cause unknown", "原因未知")
+    and_more = _Phrase("{} and {} more", "{} 等另外 {} 个")
+    on = _Phrase("{} on {}", "{}（{}）")
+    lasts = _Phrase("ongoing since {}", "自 {} 起持续")
+    lasted = _Phrase("lasted {}", "历时 {}")
+    fires = _Phrase("{} fired", "{} 触发")
+    fires_again = _Phrase("{} fired {} times", "{} 触发，共 {} 次")
+    resolved = _Phrase("{} resolved", "{} 恢复")
+    sure = _Phrase("confidence {}", "置信度 {}")
+    also = _Phrase("Also: {}", "另有：{}")
+    timeline = _Phrase("Timeline", "时间线")
+    runbooks = _Phrase("Runbooks", "处置手册")
+    silence = _Phrase("silence this incident", "静默此事件")
+    commands = _Phrase("Commands", "命令")
+    every = _Phrase("all incidents", "全部事件")
+    more_alerts = _Phrase("and {} more alerts", "另有 {} 条告警")
+
+
+LANGUAGES: Final[Mapping[str, Words]] = {language: Words(language) for language in ("en", "zh")}
 ENGLISH: Final = LANGUAGES["en"]
 
 
