@@ -77,6 +77,14 @@ def test_a_channel_of_alertmanager_cannot_be_tried_from_here(run: Run, tmp_path:
     assert "no robot 'vision'; it has none; slack/vision is sent by Alertmanager itself" in done.stderr
 
 
+def test_triage_takes_the_option_of_earlier_releases(run: Run, nobody: str) -> None:
+    """Scripts name Alertmanager, of which nothing is asked."""
+    done = run("triage", "--prometheus", nobody, "--alertmanager", "http://alertmanager.invalid:9093")
+
+    assert (done.returncode, done.stderr) == (3, run("triage", "--prometheus", nobody).stderr)
+    assert "--alertmanager" not in run("triage", "--help").stdout
+
+
 def test_top_of_a_page_nobody_serves_says_so(run: Run, nobody: str) -> None:
     """The view names what it does not see, and ends with 3."""
     done = run("top", "--once", "--interval", "1s", "--metrics", f"{nobody}/metrics")

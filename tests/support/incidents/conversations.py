@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from support.alertmanager_sim.alertmanager import Call, Life
     from tritonobs.extensions.incidents.groups import Judged
     from tritonobs.extensions.incidents.incident import Fleet
-    from tritonobs.extensions.incidents.news import Policy
 
 EPOCH: Final = 1_800_000_000.0
 """The Unix time at which a world begins."""
@@ -61,7 +60,6 @@ class Listener:
     """A chat and the incidents behind it; times are of its world. It takes messages when `takes` says so."""
 
     fleet: Fleet
-    policy: Policy | None = None
     state: State = field(default_factory=State)
     chat: Chat = field(default_factory=Chat)
     said: list[Said] = field(default_factory=list)
@@ -80,9 +78,7 @@ class Listener:
         if fresh:
             self.said.append(Said(at=at, message=None, alerts=fresh))
         self.chat = named(self.chat, (one.state for one in step.outside))
-        for message in due(
-            self.chat, chat_incidents(step.incidents, self.keys, now), now, self.fleet, self.policy
-        ):
+        for message in due(self.chat, chat_incidents(step.incidents, self.keys, now), now, self.fleet):
             if not self.takes(at):
                 continue
             every = (*message.new, *message.going_on, *message.over)
@@ -107,7 +103,6 @@ def conversations(
     receiver: str,
     until: float,
     verdicts: Mapping[float, Judged] | None = None,
-    policy: Policy | None = None,
 ) -> Listener:
     """What the chat behind a receiver heard of incidents until a moment; `verdicts` by when they come."""
     coming: dict[float, list[Alert]] = {}
@@ -115,7 +110,7 @@ def conversations(
         coming.setdefault(call.at, []).extend(
             alert_of(life, call.at) for life in (*call.firing, *call.resolved)
         )
-    listener = Listener(fleet=fleet, policy=policy)
+    listener = Listener(fleet=fleet)
     return _listened(listener, coming, until, verdicts or {}, TICK_SECONDS)
 
 
@@ -125,7 +120,6 @@ def heard(
     *,
     until: float,
     verdicts: Mapping[float, Judged] | None = None,
-    policy: Policy | None = None,
     tick_seconds: float = TICK_SECONDS,
     takes: Callable[[float], bool] = lambda _: True,
 ) -> Listener:
@@ -135,7 +129,7 @@ def heard(
         for at in (life.since, life.until):
             if at is not None and at <= until:
                 coming.setdefault(at, []).append(alert_of(life, at))
-    listener = Listener(fleet=fleet, policy=policy, takes=takes)
+    listener = Listener(fleet=fleet, takes=takes)
     return _listened(listener, coming, until, verdicts or {}, tick_seconds)
 
 
