@@ -22,8 +22,8 @@ function(config)
         (min_over_time(replica_model_version:tritonobs_llm_requests_waiting:sum[%(span2m)s]) >= 1)
       |||), {
         summary: 'The KV cache of a language model is full, and requests wait for space.',
-        description: 'The KV cache of ' + say.model + ' on {{ $labels.%(replicaLabel)s }} gets ' + say.percent +
-                     ' full repeatedly, and requests are always waiting. Route long prompts elsewhere or shorten them, lower the number of concurrent requests, give the cache more memory, or add a replica.',
+        description: 'The KV cache of ' + say.model + ' on {{ $labels.%(replicaLabel)s }} repeatedly reaches ' + say.percent +
+                     ', and requests are always waiting. Route long prompts elsewhere or shorten them, lower the number of concurrent requests, give the cache more memory, or add a replica.',
         summary_zh: say.model_zh + ' 的 KV 缓存已满，请求在等待空间。',
         description_zh: '{{ $labels.%(replicaLabel)s }} 上 ' + say.model_zh + ' 的 KV 缓存反复用到 ' + say.percent + '，且一直有请求在等待。把长提示分到别处或缩短，降低同时生成的数量，给缓存更多显存，或增加副本。',
         board: on_language('replica_model_version:tritonobs_kv_cache_used:ratio'),

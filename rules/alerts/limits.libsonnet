@@ -260,13 +260,13 @@ function(config)
         |||, {
           summary: 'Limits or objectives are no longer updated.',
           description: '{{ if $labels.source }}tritonobs serve on {{ $labels.instance }} cannot read limits from {{ $labels.source }}: the last ones stay in force, and changes have no effect. Its log has the reason; check the address, the token and the API server.{{ else }}No tritonobs_model_info%(of_cluster)s reaches Prometheus. The last limits and objectives stay in force for an hour; after that there are none. Restart `tritonobs serve`, or load objectives.rules.yml.{{ end }}',
-          summary_zh: '限额{{ with $labels.source }}（来自 {{ . }}）{{ else }}和目标{{ end }}不再送达。',
+          summary_zh: '限额{{ with $labels.source }}（来自 {{ . }}）{{ else }}和目标{{ end }}不再更新。',
           description_zh: '{{ if $labels.source }}{{ $labels.instance }} 上的 tritonobs serve 无法从 {{ $labels.source }} 读取限额：沿用最后的值，修改不生效。原因见其日志；请检查地址、令牌和 API 服务器。{{ else }}没有 tritonobs_model_info%(cluster_zh)s到达 Prometheus。最后的限额和目标保留一小时，之后没有限额被监视。请重新启动 `tritonobs serve`，或加载 objectives.rules.yml。{{ end }}',
           board: boards.link('delivery', [], 'subject:tritonobs_qps_limit:held'),
           // Longer than TritonobsServeDown (1 m), which reports the same.
         }, wait='90s'),
         text.alert('TritonLimitRefused', 'warning', 'tritonobs_limit_annotations_refused{%(serve)s} > 0', {
-          summary: 'Limits written as annotations are refused.',
+          summary: 'Limits written as annotations are rejected.',
           description: say.number + ' annotations are not valid limits: the last valid value of each stays in force, or none. The log of tritonobs serve on {{ $labels.instance }} names the Deployment and what is allowed.',
           summary_zh: '以注解写的限额被拒绝。',
           description_zh: '有 ' + say.number + ' 条注解不能作为限额：沿用各自最后的有效值，没有则无限额。{{ $labels.instance }} 上 tritonobs serve 的日志写明是哪个 Deployment 以及允许的写法。',

@@ -212,8 +212,8 @@ function(config)
           unless on (%(model)s)
           model_version:triton_servers_unreachable:count
         |||), {
-          summary: 'A model gets far fewer requests than usual at this time.',
-          description: say.model + ' gets ' + say.number + ' requests/s; yesterday at this time it was ' +
+          summary: 'A model receives far fewer requests than usual at this time.',
+          description: say.model + ' receives ' + say.number + ' requests/s; yesterday at this time it was ' +
                        say.look('subject:triton_requests:rate5m', ['model', 'version'], 'printf "%%.4g"', ' offset %(span1d)s') +
                        '. A client stopped, or fails before it reaches Triton: check the clients, load balancers and DNS.',
           summary_zh: say.model_zh + ' 的请求远少于平日此时。',
@@ -283,7 +283,7 @@ function(config)
         description: say.model +
                      ' has received no request for 10 minutes or more, although it is loaded, its workers are alive and Prometheus scrapes them{{ with ' +
                      yesterday + ' }}; yesterday at this time it received {{ . | first | value | printf "%%.4g" }}/s{{ else }}; Prometheus has no data of yesterday, and a job that runs once a day looks the same on its first day{{ end }}. Check its clients, load balancers and DNS. The alert resolves with the next request, or after a day.',
-        summary_zh: '不再有人请求 ' + say.model_zh + '。',
+        summary_zh: say.model_zh + ' 不再收到请求。',
         description_zh: say.model_zh + ' 已加载，工作进程正常，Prometheus 也能看到，但十分钟没有任何请求{{ with ' + yesterday + ' }}，昨天此时每秒 {{ . | first | value | printf "%%.4g" }} 个{{ else }}；昨天此时的情况 Prometheus 不知道：若是每天运行一次的任务，从第二天起不再告警{{ end }}。请检查调用方、负载均衡和 DNS。恢复请求后解除，最迟一天。',
         board: boards.link('model', ['model', 'version'], 'subject:triton_requests:rate5m'),
       }, wait='30s'),

@@ -39,7 +39,7 @@ function(config)
       board: board,
     }, wait='1m'),
     text.alert('TritonobsFleetFileInvalid', 'warning', 'tritonobs_config_valid{%(serve)s} == 0', {
-      summary: 'The current fleet file is refused.',
+      summary: 'The current fleet file is invalid.',
       description: 'The fleet file on {{ $labels.instance }} has errors, so the last valid one stays in use and later changes have no effect. Run `tritonobs validate` on it.',
       summary_zh: 'tritonobs serve 拒绝当前的集群文件。',
       description_zh: '{{ $labels.instance }} 上的集群文件有错误，沿用最后的有效版本，之后的修改不生效。请对它执行 `tritonobs validate`。',
@@ -82,7 +82,7 @@ function(config)
       summary: 'Rules of tritonobs fail.',
       description: 'Prometheus on {{ $labels.instance }} could not evaluate rules of ' + groups + ': their records are missing and their alerts cannot fire. Status, Rules in Prometheus shows the error.',
       summary_zh: '{{ $labels.instance }} 上 tritonobs 的规则执行失败。',
-      description_zh: 'Prometheus 无法执行' + groups_zh + '：它的记录缺失，它的告警无人监视。错误见 Status 下的 Rules 页面。',
+      description_zh: 'Prometheus 无法执行' + groups_zh + '：它的记录缺失，它的告警不会触发。错误见 Status 下的 Rules 页面。',
       board: boards.link('delivery', [], 'prometheus_rule_evaluation_failures_total'),
     }, wait='1m', keep='5m'),
     text.alert('TritonobsRulesLate', 'warning', of_our_groups('prometheus_rule_group_iterations_missed_total'), {

@@ -53,7 +53,7 @@ function(config)
       summary: 'An autoscaler has no metric to scale by.',
       description: 'The HorizontalPodAutoscaler {{ $labels.horizontalpodautoscaler }} in namespace {{ $labels.namespace }} gets no value of its metric and does not scale: more traffic adds no servers. `kubectl describe hpa` names the metric; query it in Prometheus.',
       summary_zh: '自动扩缩没有可依据的指标。',
-      description_zh: '命名空间 {{ $labels.namespace }} 中的 HorizontalPodAutoscaler {{ $labels.horizontalpodautoscaler }} 得不到指标值，保持不动：流量增加也不会增加服务器。`kubectl describe hpa` 给出指标名，请在 Prometheus 中查询它。',
+      description_zh: '命名空间 {{ $labels.namespace }} 中的 HorizontalPodAutoscaler {{ $labels.horizontalpodautoscaler }} 得不到指标值，不再扩缩：流量增加也不会增加服务器。`kubectl describe hpa` 给出指标名，请在 Prometheus 中查询它。',
       board: pool('kube_horizontalpodautoscaler_status_condition'),
     }, wait='3m'),
     text.alert('TritonAutoscalerAtMaximum', 'warning', fit(|||
