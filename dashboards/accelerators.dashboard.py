@@ -1,4 +1,4 @@
-"""Accelerators: is it the card?"""
+"""Accelerators: are they the cause?"""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def build(knobs: Knobs) -> Dashboard:
     return board(
         "accelerators",
         "Accelerators",
-        "Is it the card? Utilisation, memory, power and temperature of any vendor's accelerators.",
+        "Are accelerators the cause? Utilisation, memory, power and temperature, of any vendor.",
         (
             row(
                 "Now",
@@ -46,11 +46,11 @@ def build(knobs: Knobs) -> Dashboard:
                 timeseries(accelerators.NVLINK),
             ),
             row(
-                "Cards",
+                "Accelerators",
                 table(
-                    "Cards",
-                    "Every card with its latest values; a cell is empty where the vendor does not report "
-                    "it. Good: cards of one kind under the same load look alike. From the "
+                    "All accelerators",
+                    "Every accelerator with its latest values; a cell is empty where the vendor does not "
+                    "report it. Good: those of one kind under the same load look alike. From the "
                     "`device:accelerator_…` records.",
                     (
                         accelerators.UTILISATION,

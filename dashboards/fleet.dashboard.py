@@ -27,7 +27,7 @@ def build(knobs: Knobs) -> Dashboard:
                 "Now",
                 table(
                     "Incidents",
-                    "What is wrong, in the words of the messages, for each incident that goes on; "
+                    "What is wrong, in the words of the messages, for each ongoing incident; "
                     "`tritonobs serve` has a page for each at /incidents. Good: no incident. Without a row, "
                     "serve is not scraped. From `tritonobs_incident_since_timestamp_seconds`.",
                     (alerts.INCIDENTS,),
@@ -71,7 +71,7 @@ def build(knobs: Knobs) -> Dashboard:
                 timeseries(
                     each(latency.PENDING),
                     size=(8, 8),
-                    title="Requests waiting for an instance",
+                    title="Queue length",
                 ),
             ),
             row(

@@ -1,4 +1,4 @@
-"""Language models: are tokens in time, and what delays them?"""
+"""Language models: are tokens on time, and what delays them?"""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def build(knobs: Knobs) -> Dashboard:
     return board(
         "language",
         "Language models",
-        "Are tokens in time, and what delays them? First tokens and later ones, tokens and their limits, "
+        "Are tokens on time, and what delays them? TTFT and inter-token latency, tokens and their limits, "
         "the engine's queue and its cache.",
         (
             row(

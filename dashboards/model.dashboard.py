@@ -23,7 +23,7 @@ def build(knobs: Knobs) -> Dashboard:
         (
             row(
                 "Now",
-                stat(traffic.SERVED, size=(5, 4)),
+                stat(traffic.SERVED, title="Requests", size=(5, 4)),
                 stat(errors.RATIO, size=(5, 4)),
                 stat(latency.P99, size=(5, 4)),
                 stat(latency.OF_TARGET, size=(5, 4)),
@@ -59,7 +59,12 @@ def build(knobs: Knobs) -> Dashboard:
                     size=(8, 8),
                     title="Where the time goes",
                 ),
-                timeseries(latency.PENDING, latency.IN_FLIGHT, size=(8, 8)),
+                timeseries(
+                    latency.PENDING,
+                    latency.IN_FLIGHT,
+                    size=(8, 8),
+                    title="Requests queued and in flight",
+                ),
                 timeseries(
                     saturation.BATCH,
                     saturation.PER_EXECUTION,

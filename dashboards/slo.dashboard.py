@@ -45,8 +45,9 @@ def build(knobs: Knobs) -> Dashboard:
                 "SLOs",
                 table(
                     "SLOs",
-                    "Every SLO with what is left of its budget and how long that lasts at the pace of the "
-                    "last hour. Good: budgets above what is left of the period. From the `slo:…` records.",
+                    "Every SLO with what is left of its budget and how long that lasts at the burn rate of "
+                    "the last hour. Good: budgets above what is left of the period. From the `slo:…` "
+                    "records.",
                     (slo.REMAINING, slo.OBJECTIVE, slo.BURN_NOW, slo.EXHAUSTED_IN),
                     ("model", "slo", "version"),
                     worst_is_least=True,

@@ -105,21 +105,21 @@ VENDOR = Variable(
     name="vendor",
     label="Vendor",
     query=f"label_values({_DEVICES}{{%(cluster)s}}, vendor)",
-    description="The vendor of the card.",
+    description="The vendor of the accelerator.",
 )
 DEVICE = Variable(
     name="device",
     label="Device",
     query=f'label_values({_DEVICES}{{%(cluster)s, vendor=~"$vendor"}}, device)',
-    description="One card.",
+    description="One accelerator.",
 )
 
 
 def hidden(shown: Iterable[Variable]) -> tuple[Variable, ...]:
-    """What a board carries for the others: the model in focus, and every choice it has no use for.
+    """What a board carries for the others: the selected model, and every choice it has no use for.
 
     A board about one model gets it from `focus`. A board about many narrows `focus` to its own choice, so
-    that the link to a board about one model never hands over "All".
+    that the link to a board about one model never passes "All".
     """
     have = {variable.name: variable for variable in shown}
     model = have.get("model")
@@ -130,9 +130,9 @@ def hidden(shown: Iterable[Variable]) -> tuple[Variable, ...]:
         carried.append(
             Variable(
                 name="focus",
-                label="Model in focus",
+                label="Selected model",
                 query=f"label_values({_TRAFFIC}{{{about}}}, model)",
-                description="The model that links to other boards hand over.",
+                description="The model that is passed to linked boards.",
                 multi=False,
                 every=False,
                 hidden=True,

@@ -108,7 +108,7 @@ CASES = (
 
 1. Wait.
 
-False-page budget: 0.2 a day over a healthy fleet (`bench/false_pages.py`).
+False-positive budget: 0.2 per day over a healthy fleet (`bench/false_pages.py`).
 
 ## Diagnosis
 

@@ -141,7 +141,7 @@ def test_page_answers_the_same_questions_in_both_languages(name):
         wanted = [heading for heading in expected if heading != "中文"]
         assert [heading for heading in found if heading in wanted] == wanted
     assert PAGES[name].index("\n## Meaning\n") < PAGES[name].index("\n## 中文\n\n### 处理\n")
-    assert "False alarm: " in PAGES[name]
+    assert "False positives: " in PAGES[name]
     assert "误报：" in PAGES[name]  # noqa: RUF001 (Chinese punctuation)
 
 
@@ -163,7 +163,7 @@ def test_page_is_short_enough_to_read_at_night(name):
 
 
 @pytest.mark.parametrize("name", [name for name in PAGES if name != "Watchdog"])
-def test_page_tells_the_budget_of_false_pages(name, alerts):
+def test_page_tells_the_budget_of_false_positives(name, alerts):
     """Both languages say what the simulation allows; bench/false_pages.py --runbooks writes it."""
     english, chinese = PAGES[name].split("\n## 中文\n")
 

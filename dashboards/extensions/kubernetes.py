@@ -28,12 +28,12 @@ def _autoscalers(series: str) -> str:
 
 
 READY = Signal(
-    title="Servers of a pool",
+    title="Ready replicas",
     unit="none",
     expr=_pools("kube_deployment_status_replicas_available", "kube_statefulset_status_replicas_ready"),
     legend="{{pool}}",
     description=(
-        "Servers that are ready (lines), and desired ones (dashed). Good: the same, except during "
+        "Ready replicas (lines), and desired ones (dashed). Good: the same, except during "
         "rollouts. Empty without Kubernetes and kube-state-metrics. From "
         "`kube_deployment_status_replicas_available` and its like."
     ),
@@ -42,22 +42,22 @@ READY = Signal(
 )
 
 WANTED = Signal(
-    title="Desired servers of a pool",
+    title="Desired replicas",
     unit="none",
     expr=_pools("kube_deployment_spec_replicas", "kube_statefulset_replicas"),
     legend="{{pool}} desired",
     description=(
-        "What the Deployment or StatefulSet asks for. From `kube_deployment_spec_replicas` and its like."
+        "The replicas of the Deployment or StatefulSet. From `kube_deployment_spec_replicas` and its like."
     ),
 )
 
 DESIRED = Signal(
-    title="Servers that autoscalers request",
+    title="Desired replicas of autoscalers",
     unit="none",
     expr=_autoscalers("kube_horizontalpodautoscaler_status_desired_replicas"),
     legend="{{horizontalpodautoscaler}}",
     description=(
-        "Servers that the load requires (lines), and the maximum (dashed). Good: below it, "
+        "Replicas that the autoscaler requests (lines), and its maximum (dashed). Good: below it, "
         "with few changes of direction. Empty without Kubernetes and kube-state-metrics. From "
         "`kube_horizontalpodautoscaler_status_desired_replicas`."
     ),
@@ -66,7 +66,7 @@ DESIRED = Signal(
 )
 
 MOST = Signal(
-    title="Maximum of servers",
+    title="Maximum replicas",
     unit="none",
     expr=_autoscalers("kube_horizontalpodautoscaler_spec_max_replicas"),
     legend="maximum of {{horizontalpodautoscaler}}",

@@ -26,7 +26,7 @@ HEATMAP = Signal(
     ),
     legend="{{le}}",
     description=(
-        "Requests a second by how long they took, queue included, from the requests that Triton traces; a "
+        "Requests per second by how long they took, queue included, from the requests that Triton traces; a "
         "point is one of them, with its trace. Good: one strong band, low and flat; a rising one is a queue. "
         "Empty where nothing is traced. From `tritonobs_trace_duration_seconds`."
     ),
@@ -75,13 +75,13 @@ QUEUE_P99 = _quantile(
     "p99", "queue", "P99 of the queue", "99 % of the requests waited at most this long for a model instance."
 )
 SAMPLES = Signal(
-    title="Traced requests a second",
+    title="Traced requests/s",
     unit="reqps",
     expr="model_version:tritonobs_trace_samples:rate5m{%(subject)s}",
     legend=_KIND,
     description=(
         "How many requests are traced. The quantiles are computed from them: a P99 needs a thousand in its "
-        "five minutes, 3.3 a second. Good: 3 or more of a busy model, and no more than 20 "
+        "five minutes, 3.3 per second. Good: 3 or more of a busy model, and no more than 20 "
         "on a server. From `model_version:tritonobs_trace_samples:rate5m`."
     ),
 )

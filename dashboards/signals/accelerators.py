@@ -1,4 +1,4 @@
-"""Cards of any vendor under one name and unit: the records of `rules/records/accelerators.libsonnet`."""
+"""Accelerators of any vendor under one name and unit: records of `rules/records/accelerators.libsonnet`."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _UNTOLD = "no exporter reports this"
 
 
 def _named(expr: str) -> str:
-    """With the number of the card on its host: a UUID is hard to remember."""
+    """With the number of the accelerator on its host: a UUID is hard to remember."""
     return (
         f"(\n  {expr}\n"
         "    * on (cluster, device, vendor) group_left (card, host)\n"
@@ -39,8 +39,8 @@ COUNT = Signal(
     legend="accelerators",
     empty=_NONE,
     description=(
-        "Cards that report. Good: all you have; a card that fell off the bus reports nothing. From "
-        "`device:accelerator_utilization:ratio`."
+        "Accelerators that report. Good: as many as are installed; one that fell off the bus is missing. "
+        "From `device:accelerator_utilization:ratio`."
     ),
     decimals=0,
 )
@@ -52,21 +52,21 @@ MEAN = Signal(
     legend="utilisation",
     empty=_NONE,
     description=(
-        "Mean share of the time that cards work. Good: high where batches are served, below 70 % where "
-        "people wait. From `device:accelerator_utilization:ratio`."
+        "Mean share of the time that accelerators are busy. Good: high for batch work, below 70 % for "
+        "interactive traffic. From `device:accelerator_utilization:ratio`."
     ),
     maximum=1,
 )
 
 FULLEST = Signal(
-    title="Fullest memory",
+    title="Max memory use",
     unit="percentunit",
     expr=f"max(\n{_MEMORY}\n)",
     legend="memory",
     empty=_NONE,
     description=(
-        "Memory of the fullest card. Good: below 97 %. From `device:accelerator_memory_used:bytes` and "
-        "`…_total:bytes`."
+        "Memory use of the fullest accelerator. Good: below 97 %. From "
+        "`device:accelerator_memory_used:bytes` and `…_total:bytes`."
     ),
     maximum=1,
     steps=_MEMORY_STEPS,
@@ -78,17 +78,18 @@ POWER_ALL = Signal(
     expr=f"sum(device:accelerator_power:watts{_SELECTED})",
     legend="power",
     empty=_NONE,
-    description="Power of all chosen cards. Good: follows the work. From `device:accelerator_power:watts`.",
+    description="Power of the chosen accelerators. Good: like load. From `device:accelerator_power:watts`.",
 )
 
 HOTTEST = Signal(
-    title="Hottest card",
+    title="Max temperature",
     unit="celsius",
     expr=f"max(device:accelerator_temperature:celsius{_SELECTED})",
     legend="temperature",
     empty=_NONE,
     description=(
-        "Temperature of the hottest card. Good: below 85 °C. From `device:accelerator_temperature:celsius`."
+        "Temperature of the hottest accelerator. Good: below 85 °C. From "
+        "`device:accelerator_temperature:celsius`."
     ),
     steps=_HEAT_STEPS,
 )
@@ -101,8 +102,8 @@ UTILISATION = Signal(
     legend=_LEGEND,
     empty=_NONE,
     description=(
-        "Share of the time in which a card worked at all; under MIG, of its engines. Good: below 95 % while "
-        "queues are short. From `device:accelerator_utilization:ratio`."
+        "Share of the time in which an accelerator was busy at all; under MIG, its engines. Good: below 95 "
+        "% while queues are short. From `device:accelerator_utilization:ratio`."
     ),
     maximum=1,
     steps=(
@@ -120,8 +121,8 @@ MEMORY_USED = Signal(
     legend=_LEGEND,
     empty=_NONE,
     description=(
-        "Memory that programs hold on the card. Good: flat after the models are loaded; a slow rise is a "
-        "leak. From `device:accelerator_memory_used:bytes`."
+        "Memory that programs hold on the accelerator. Good: flat after the models are loaded; a slow rise "
+        "is a leak. From `device:accelerator_memory_used:bytes`."
     ),
 )
 
@@ -133,7 +134,7 @@ MEMORY_SHARE = Signal(
     legend=_LEGEND,
     empty=_NONE,
     description=(
-        "Memory in use of what the card has. Good: below 97 %; above it the next load of a model may fail. "
+        "Memory in use as a share of the total. Good: below 97 %; above it the next model load may fail. "
         "From `device:accelerator_memory_used:bytes` and `…_total:bytes`."
     ),
     maximum=1,
@@ -148,8 +149,8 @@ POWER = Signal(
     legend=_LEGEND,
     empty=_NONE,
     description=(
-        "Power drawn by the card. Good: follows the utilisation; full load at low power is a throttled "
-        "card. From `device:accelerator_power:watts`."
+        "Power drawn by the accelerator. Good: follows the utilisation; full load at low power means that "
+        "it is throttled. From `device:accelerator_power:watts`."
     ),
 )
 
@@ -161,8 +162,8 @@ TEMPERATURE = Signal(
     legend=_LEGEND,
     empty=_NONE,
     description=(
-        "Temperature of the chip; Triton itself does not report it. Good: below 85 °C; from there on cards "
-        "slow themselves down. From `device:accelerator_temperature:celsius`."
+        "Temperature of the chip; Triton itself does not report it. Good: below 85 °C; from there on "
+        "accelerators are throttled. From `device:accelerator_temperature:celsius`."
     ),
     steps=_HEAT_STEPS,
     lines=True,
@@ -175,7 +176,7 @@ FAULTS = Signal(
     expr=_named(f"device:accelerator_fault:code{_SELECTED}"),
     legend=_LEGEND,
     description=(
-        "The number of the card's last fault, in its vendor's own count (of NVIDIA, XIDs). Good: 0; 13, 31, "
+        "The code of the accelerator's last fault, as its vendor numbers it (NVIDIA: XIDs). Good: 0; 13, 31, "
         "43 and 45 are faults of programs. From `device:accelerator_fault:code`."
     ),
     decimals=0,
@@ -190,7 +191,7 @@ ECC = Signal(
     expr=_named(f"device:accelerator_ecc_uncorrected:increase1h{_SELECTED}"),
     legend=_LEGEND,
     description=(
-        "Errors of the card's memory within an hour that could not be corrected. Good: 0. From "
+        "Uncorrectable errors of the accelerator's memory within an hour. Good: 0. From "
         "`device:accelerator_ecc_uncorrected:increase1h`."
     ),
     decimals=0,
@@ -204,7 +205,7 @@ THROTTLED = Signal(
     expr=_named(f"device:accelerator_throttled:bool{_SELECTED}"),
     legend=_LEGEND,
     description=(
-        "Whether heat or lack of power slows the card down. Good: no. From "
+        "Whether the accelerator is throttled by heat or insufficient power. Good: no. From "
         "`device:accelerator_throttled:bool`."
     ),
     says=((0, "no", palette.GOOD), (1, "throttled", palette.CRITICAL)),
@@ -218,8 +219,8 @@ CLOCK = Signal(
     expr=_named(f"device:accelerator_clock:hertz{_SELECTED}"),
     legend=_LEGEND,
     description=(
-        "The clock of the card's cores. Good: high under load; low under load is a card that slows itself "
-        "down. From `device:accelerator_clock:hertz`."
+        "The clock of the accelerator's cores. Good: high under load; low under load means that it is "
+        "throttled. From `device:accelerator_clock:hertz`."
     ),
     empty=_UNTOLD,
 )
@@ -230,8 +231,8 @@ PCIE = Signal(
     expr=_named(f"device:accelerator_pcie:bytes_per_second{_SELECTED}"),
     legend=_LEGEND,
     description=(
-        "Bytes a second to and from the host. Good: far below what the slot can do (PCIe 4 x16: 32 GB/s each "
-        "way). From `device:accelerator_pcie:bytes_per_second`."
+        "Bytes per second to and from the host. Good: far below what the slot can do (PCIe 4 x16: 32 GB/s "
+        "each way). From `device:accelerator_pcie:bytes_per_second`."
     ),
     empty=_UNTOLD,
 )
@@ -242,7 +243,7 @@ NVLINK = Signal(
     expr=_named(f"device:accelerator_nvlink:bytes_per_second{_SELECTED}"),
     legend=_LEGEND,
     description=(
-        "Bytes a second between cards. Good: even among the cards of one model. From "
+        "Bytes per second between accelerators. Good: even among those of one model. From "
         "`device:accelerator_nvlink:bytes_per_second`."
     ),
     empty=_UNTOLD,

@@ -76,13 +76,13 @@ FIRING = Signal(
         "Critical alerts and warnings that fire now. Good: 0. Without a number the Watchdog, which always "
         "fires, is missing: Prometheus or its rules are broken. From `ALERTS`."
     ),
-    empty="broken",
+    empty="no data",
     decimals=0,
     steps=(Step(value=None, colour=palette.GOOD), Step(value=1, colour=palette.CRITICAL)),
 )
 
 INCIDENTS = Signal(
-    title="Lasts",
+    title="Duration",
     unit="dtdhms",
     expr=(
         "(time() - tritonobs_incident_since_timestamp_seconds{%(cluster)s})\n"
@@ -90,5 +90,5 @@ INCIDENTS = Signal(
         'label_replace(sum(tritonobs_incidents{%(cluster)s}) * 0, "sentence", "no incident", "", "")'
     ),
     legend="{{sentence}}",
-    description="How long the trouble lasts. From `tritonobs_incident_since_timestamp_seconds`.",
+    description="How long the incident has been open. From `tritonobs_incident_since_timestamp_seconds`.",
 )

@@ -12,11 +12,11 @@ _GROUPS = '{%(cluster)s, rule_group=~".*;tritonobs[.].*"}'
 _GROUP = '"group", "$1", "rule_group", ".+;tritonobs[.](.+)"'
 
 PARTS_UP = Signal(
-    title="Parts up",
+    title="Components up",
     unit="none",
     expr=f"min by (job) (up{_PARTS})",
     legend="{{job}}",
-    description="Whether the parts that deliver alerts answer. Good: all up. From `up`.",
+    description="Whether the components that deliver alerts are up. Good: all up. From `up`.",
     says=((0, "down", palette.CRITICAL), (1, "up", palette.GOOD)),
     steps=(Step(value=None, colour=palette.CRITICAL), Step(value=1, colour=palette.GOOD)),
 )
@@ -40,20 +40,20 @@ WAITING = Signal(
     expr=f"sum by (robot) (tritonobs_delivery_waiting_calls{_SERVE})",
     legend="{{robot}}",
     description=(
-        "Calls of Alertmanager that wait for a digest to be accepted. Good: back to 0 within seconds. From "
+        "Webhook calls that wait for a digest to be accepted. Good: back to 0 within seconds. From "
         "`tritonobs_delivery_waiting_calls`."
     ),
     decimals=0,
 )
 
 BUDGET = Signal(
-    title="Messages left",
+    title="Rate limit left",
     unit="none",
     expr=f"min by (robot) (tritonobs_robot_budget_remaining{_SERVE})",
     legend="{{robot}}",
     description=(
         "Messages a robot may still send in this minute before its chat mutes it. Good: above 0; at "
-        "0 alerts wait and go out together. From `tritonobs_robot_budget_remaining`."
+        "0 alerts wait and are sent together. From `tritonobs_robot_budget_remaining`."
     ),
     steps=(
         Step(value=None, colour=palette.CRITICAL),
@@ -85,14 +85,14 @@ MUTED = Signal(
 )
 
 CALLS = Signal(
-    title="Calls by answer",
+    title="Webhook calls by result",
     unit="reqpm",
     expr=f"60 * sum by (robot, answer) (rate(tritonobs_delivery_calls_total{_SERVE}[$__rate_interval]))",
     legend="{{robot}} {{answer}}",
     colours=tuple(palette.DELIVERY.items()),
     description=(
-        "Calls of Alertmanager and the answers to them. Good: `accepted`; after `come_again` Alertmanager "
-        "repeats the call, so nothing is lost, only late. From `tritonobs_delivery_calls_total`."
+        "Alertmanager's webhook calls by result. Good: `accepted`; after `come_again` Alertmanager "
+        "retries, so alerts are delayed, not lost. From `tritonobs_delivery_calls_total`."
     ),
 )
 
@@ -103,13 +103,13 @@ MESSAGES = Signal(
     legend="messages {{robot}}",
     description=(
         "Messages that the robot accepted, and alerts in them. Good: many alerts in few messages when "
-        "much goes wrong at once. From `tritonobs_delivery_messages_total` and "
+        "many fire at once. From `tritonobs_delivery_messages_total` and "
         "`tritonobs_delivery_alerts_total`."
     ),
 )
 
 ALERTS = Signal(
-    title="Alerts named",
+    title="Alerts delivered",
     unit="mpm",
     expr=f"60 * sum by (robot, status) (rate(tritonobs_delivery_alerts_total{_SERVE}[$__rate_interval]))",
     legend="alerts {{robot}} {{status}}",
@@ -129,7 +129,7 @@ ERRORS = Signal(
     ),
     legend="{{robot}} {{code}}",
     description=(
-        "Messages that the robot refused, by its chat's code or the kind of failure. Good: 0. From "
+        "Messages that were refused, by the chat's code or the kind of failure. Good: 0. From "
         "`tritonobs_delivery_errors_total`."
     ),
 )
@@ -171,7 +171,7 @@ NOT_NOTIFIED = Signal(
     legend="failed",
     colours=tuple(palette.DELIVERY.items()),
     description=(
-        "Notifications of Alertmanager that failed and are repeated. Good: 0. From "
+        "Notifications of Alertmanager that failed and are retried. Good: 0. From "
         "`alertmanager_notifications_failed_total`."
     ),
 )
@@ -191,8 +191,8 @@ RULE_SECONDS = Signal(
     ),
     legend="{{group}}",
     description=(
-        "Time the last evaluation of each group took, as a share of its interval. Good: below 10 %; at 100 % "
-        "evaluations are missed. From `prometheus_rule_group_last_duration_seconds`."
+        "Duration of the last evaluation of each group as a share of its interval. Good: below 10 %; at "
+        "100 % evaluations are missed. From `prometheus_rule_group_last_duration_seconds`."
     ),
     steps=(Step(value=None, colour=palette.GOOD), Step(value=0.5, colour=palette.BAD)),
 )
@@ -204,7 +204,7 @@ RULE_MISSED = Signal(
     legend="missed",
     colours=tuple(palette.DELIVERY.items()),
     description=(
-        "Evaluations skipped because the previous one had not ended, and rules that failed. Good: 0. From "
+        "Evaluations skipped because the previous one had not finished, and rules that failed. Good: 0. From "
         "`prometheus_rule_group_iterations_missed_total` and `prometheus_rule_evaluation_failures_total`."
     ),
 )
@@ -230,7 +230,7 @@ HEAD_SERIES = Signal(
 )
 
 MEMORY = Signal(
-    title="Memory of the parts",
+    title="Component memory",
     unit="bytes",
     expr=f"max by (job) (process_resident_memory_bytes{_PARTS})",
     legend="{{job}}",
@@ -241,7 +241,7 @@ MEMORY = Signal(
 )
 
 CPU = Signal(
-    title="CPU of the parts",
+    title="Component CPU",
     unit="none",
     expr=f"sum by (job) (rate(process_cpu_seconds_total{_PARTS}[$__rate_interval]))",
     legend="{{job}}",

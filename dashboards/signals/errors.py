@@ -19,7 +19,7 @@ RATIO = Signal(
     expr="model_version:triton_requests_bad_per_requests:ratio_rate5m{%(subject)s}",
     legend="{{model}} {{version}}",
     description=(
-        "Share of requests that ended badly over five minutes, error replies and dead workers included. "
+        "Share of requests that failed over five minutes, error replies and dead workers included. "
         "Good: below the error budget of the SLO. From "
         "`model_version:triton_requests_bad_per_requests:ratio_rate5m`."
     ),
@@ -36,7 +36,7 @@ OVERALL = Signal(
     ),
     legend="bad",
     description=(
-        "Share of all requests to the chosen models that ended badly over five minutes. Good: below 0.1 %. "
+        "Share of all requests to the chosen models that failed over five minutes. Good: below 0.1 %. "
         "From `model_version:triton_requests_bad:increase`."
     ),
     steps=_RATIO_STEPS,
@@ -53,9 +53,9 @@ BY_REASON = Signal(
     ),
     legend="{{model}} {{reason}}",
     description=(
-        "Errors a second as the models name them; a pipeline names those of the models it calls, too, so "
+        "Errors per second as the models name them; a pipeline names those of the models it calls, too, so "
         "lines of several models do not add up. Good: none, or the few bad images that clients always "
-        "send; bad input counts for no error ratio. From `tritonobs_stage_errors_total`."
+        "send; invalid input is in no error ratio. From `tritonobs_stage_errors_total`."
     ),
     colours=(("no errors", palette.GREY),),
 )
@@ -66,8 +66,8 @@ OF_TRITON = Signal(
     expr=("sum by (reason) (model_version_reason:triton_requests_failed:rate%(short)s{%(subject)s})"),
     legend="{{reason}}",
     description=(
-        "Failures a second that Triton itself saw: `REJECTED` waited too long in the queue, `CANCELED` was "
-        "given up by its client, `BACKEND` raised or died. Good: all at 0. From "
+        "Failures per second that Triton itself counts: `REJECTED` timed out in the queue, `CANCELED` was "
+        "cancelled by the client, `BACKEND` raised or died. Good: all at 0. From "
         "`nv_inference_request_failure`."
     ),
     colours=tuple(palette.FAILURES.items()),

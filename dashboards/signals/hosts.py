@@ -57,7 +57,7 @@ MEMORY = Signal(
     ),
     legend="{{%(replica)s}}",
     description=(
-        "Memory in use on the host. Good: steady, below 95 %; above it the kernel ends processes. From "
+        "Memory in use on the host. Good: steady, below 95 %; above it the kernel kills processes. From "
         "`nv_cpu_memory_used_bytes`."
     ),
     maximum=1,
@@ -92,7 +92,7 @@ SCRAPE = Signal(
     expr="max by (%(replica)s) (scrape_duration_seconds{%(triton)s, %(cluster)s})",
     legend="{{%(replica)s}}",
     description=(
-        "How long the replica takes to hand over its metrics. Good: below a tenth of a second; a busy host "
+        "How long a scrape of the replica takes. Good: below a tenth of a second; a busy host "
         "is slow here first. From `scrape_duration_seconds`."
     ),
 )
@@ -103,8 +103,8 @@ SERIES = Signal(
     expr="max by (%(replica)s) (scrape_samples_scraped{%(triton)s, %(cluster)s})",
     legend="{{%(replica)s}}",
     description=(
-        "Series that each replica exposes. Good: flat; 0 is an empty page at a wrong path, a steady "
-        "rise is a label with ever new values. From `scrape_samples_scraped`."
+        "Series that each replica exposes. Good: flat; 0 is a wrong metrics path, a steady "
+        "rise is a label with unbounded cardinality. From `scrape_samples_scraped`."
     ),
 )
 
@@ -114,7 +114,7 @@ HEARTBEATS = Signal(
     expr="model_instance:tritonobs_worker_alive:bool{%(cluster)s}",
     legend="{{model_instance}}",
     description=(
-        "Whether each instance of a Python model has a living worker. Good: all alive; Triton calls a model "
+        "Whether each instance of a Python model has a live worker. Good: all alive; Triton calls a model "
         "ready even when its worker is dead. From `model_instance:tritonobs_worker_alive:bool`."
     ),
     says=((0, "dead", palette.CRITICAL), (1, "alive", palette.GOOD)),
@@ -128,7 +128,7 @@ FLUSH = Signal(
     expr="max by (model) (rate(tritonobs_flush_seconds_total{%(triton)s, %(cluster)s}[$__rate_interval]))",
     legend="{{model}}",
     description=(
-        "Share of one thread's time that a worker spends handing over its metrics. Good: below 5 %. From "
+        "Share of one thread's time that a worker spends flushing its metrics. Good: below 5 %. From "
         "`tritonobs_flush_seconds_total`."
     ),
 )

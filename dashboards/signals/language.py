@@ -1,4 +1,4 @@
-"""Language models: first tokens and later ones, tokens and their limits, the engine's queue and cache."""
+"""Language models: TTFT and inter-token latency, tokens and their limits, the engine's queue and cache."""
 
 from __future__ import annotations
 
@@ -33,12 +33,12 @@ def _percentile(title: str, stage: str, what: str) -> Signal:
 FIRST = _percentile(
     "First token, P99",
     "first_token",
-    "How long people wait for the first token: the queue, and the processing of the prompt.",
+    "Time to the first token (TTFT): the queue, and the processing of the prompt.",
 )
 LATER = _percentile(
     "Between tokens, P99",
     "output_token",
-    "Time between two tokens of an answer; above a tenth of a second people read faster.",
+    "Inter-token latency (ITL): the time between two tokens; above a tenth of a second people read faster.",
 )
 FIRST_OF_TARGET = latency.of_target(
     "TTFT/SLO", "first_token", "The P99 of the time to the first token (TTFT)"
@@ -92,9 +92,11 @@ def _heat(title: str, stage: str, what: str) -> Signal:
 
 
 FIRST_HEAT = _heat(
-    "Time to the first token", "first_token", "Requests a second by their time to the first token."
+    "Time to the first token", "first_token", "Requests per second by their time to the first token."
 )
-LATER_HEAT = _heat("Time between tokens", "output_token", "Tokens a second by the time since the one before.")
+LATER_HEAT = _heat(
+    "Time between tokens", "output_token", "Tokens per second by the time since the one before."
+)
 
 
 def _tokens(title: str, kind: str) -> Signal:
@@ -113,7 +115,7 @@ def _tokens(title: str, kind: str) -> Signal:
 
 def _limit(kind: str) -> Signal:
     return Signal(
-        title="Limit of tokens",
+        title="Token limit",
         unit="short",
         expr=f'subject_kind:tritonobs_tokens_per_second_limit:held{{kind="{kind}", %(model)s}}',
         legend="limit {{model}} {{version}}",
@@ -122,8 +124,8 @@ def _limit(kind: str) -> Signal:
 
 
 TOKENS_IN, TOKENS_OUT = (
-    _tokens("Tokens in a second", "tokens_in"),
-    _tokens("Tokens out a second", "tokens_out"),
+    _tokens("Tokens in per second", "tokens_in"),
+    _tokens("Tokens out per second", "tokens_out"),
 )
 LIMIT_IN, LIMIT_OUT = _limit("tokens_in"), _limit("tokens_out")
 
@@ -133,8 +135,8 @@ PER_REQUEST = Signal(
     expr="model_version_kind:tritonobs_tokens_per_requests:ratio5m{%(subject)s}",
     legend="{{model}} {{version}} {{kind}}",
     description=(
-        "What a request costs: the mean length of prompts and of answers. Good: steady; longer prompts make "
-        "first tokens late and fill the cache. From "
+        "What a request costs: the mean length of prompts and of answers. Good: steady; longer prompts raise "
+        "the TTFT and fill the cache. From "
         "`model_version_kind:tritonobs_tokens_per_requests:ratio5m`."
     ),
     empty=_UNTOLD,
@@ -147,7 +149,7 @@ RUNNING = Signal(
     expr="model_version:tritonobs_llm_requests_running:sum{%(subject)s}",
     legend=_LEGEND,
     description=(
-        "Requests that the engine works on at once. Good: as many as it can hold, while none wait. From "
+        "Requests that the engine processes at once. Good: as many as it can hold, while none wait. From "
         "`model_version:tritonobs_llm_requests_running:sum`."
     ),
     empty=_UNTOLD,
@@ -158,7 +160,7 @@ WAITING = Signal(
     expr="model_version:tritonobs_llm_requests_waiting:sum{%(subject)s}",
     legend=_LEGEND,
     description=(
-        "Requests that wait in the engine for room; Triton's own queue is empty then, engines take requests "
+        "Requests that wait in the engine for space; Triton's own queue is empty then, engines take requests "
         "at once. Good: 0. From `model_version:tritonobs_llm_requests_waiting:sum`."
     ),
     empty=_UNTOLD,
@@ -185,12 +187,12 @@ KV_CACHE = Signal(
     empty=_UNTOLD,
 )
 FULLEST = Signal(
-    title="Fullest KV cache",
+    title="Max KV cache use",
     unit="percentunit",
     expr="max(model_version:tritonobs_kv_cache_used:ratio{%(subject)s})",
     legend="used",
     description=(
-        "The fullest cache of the chosen models. Good: below 95 %. From "
+        "The highest KV cache use of the chosen models. Good: below 95 %. From "
         "`model_version:tritonobs_kv_cache_used:ratio`."
     ),
     maximum=1,
@@ -203,8 +205,8 @@ PREFIX = Signal(
     expr="model_version:tritonobs_prefix_cache_hits_per_lookups:ratio5m{%(subject)s}",
     legend=_LEGEND,
     description=(
-        "The share of looked-up prompt tokens that were there from an earlier prompt. Good: steady; a drop "
-        "after a rollout is a prompt whose beginning changed. From "
+        "The share of prompt tokens that were found in the prefix cache. Good: steady; a drop "
+        "after a rollout means that the beginning of the prompts changed. From "
         "`model_version:tritonobs_prefix_cache_hits_per_lookups:ratio5m`."
     ),
     maximum=1,
@@ -220,7 +222,7 @@ PREEMPTIONS = Signal(
     ),
     legend=_LEGEND,
     description=(
-        "Requests a minute that lost their cache to others and start again (vLLM), or that are paused "
+        "Requests per minute whose KV cache was evicted and that are recomputed (vLLM), or that are paused "
         "(TensorRT-LLM). Good: 0. From `model_version:tritonobs_llm_preemptions:rate5m` and "
         "`…_requests_paused:mean5m`."
     ),

@@ -92,7 +92,7 @@ HEATMAP = Signal(
     ),
     legend="{{le}}",
     description=(
-        "Requests a second by how long they took, in a stronger colour where there are more; a column is a "
+        "Requests per second by how long they took, in a stronger colour where there are more; a column is a "
         "minute in the last hour, half an hour in a day. Good: one strong band, low and flat; two bands are "
         "two kinds of requests, a rising one is a queue. From "
         "`model_version_stage_le:tritonobs_stage_duration_seconds_bucket:rate…`."
@@ -100,12 +100,12 @@ HEATMAP = Signal(
 )
 
 MEAN = Signal(
-    title="Mean time of a request",
+    title="Mean latency",
     unit="s",
     expr="model_version:triton_request_duration_seconds:mean5m{%(subject)s}",
     legend="{{model}} {{version}}",
     description=(
-        "Mean time of successful requests inside Triton; ensembles have only this. Good: steady. From "
+        "Mean latency of successful requests inside Triton; ensembles have only this. Good: steady. From "
         "`nv_inference_request_duration_us`."
     ),
 )
@@ -130,7 +130,7 @@ def _phase(name: str, expr: str, description: str) -> Signal:
 IN_COMPUTE = _phase(
     "compute",
     f"sum({_COMPUTE})",
-    "Where the mean time of a request goes. Queue: waiting for a model instance. Compute: copying in, the "
+    "Where the mean latency of a request goes. Queue: waiting for a model instance. Compute: copying in, the "
     "model, copying out; a request in a batch is charged the whole batch. Good: next to no queue. From "
     "`nv_inference_queue_duration_us` and `nv_inference_compute_…`.",
 )
@@ -142,7 +142,7 @@ IN_OTHER = _phase(
 )
 
 QUEUE = Signal(
-    title="Time in the queue",
+    title="Queue time",
     short="queue",
     unit="s",
     expr="model_version:triton_queue_duration_seconds:mean5m{%(subject)s}",
@@ -159,36 +159,36 @@ QUEUE = Signal(
 )
 
 PENDING = Signal(
-    title="Requests waiting",
+    title="Queue length",
     unit="none",
     expr="model_version:triton_requests_pending:sum{%(subject)s}",
     legend="waiting {{model}} {{version}}",
     colour=palette.VIOLET,
     description=(
-        "Requests in Triton's queues at the moment of the scrape, and requests under way on average. Good: "
-        "waiting near 0, under way below the number of model instances. From "
+        "Requests in Triton's queues at the moment of the scrape, and requests in flight on average. Good: "
+        "waiting near 0, in flight below the number of model instances. From "
         "`nv_inference_pending_request_count`."
     ),
 )
 
 WAITING_ALL = Signal(
-    title="Requests waiting",
+    title="Queue length",
     unit="none",
     expr="sum(model_version:triton_requests_pending:sum{%(cluster)s})",
     legend="waiting",
     empty="no Triton server is scraped",
     description=(
-        "Requests in the queues of all models: busy cards are a problem when this grows. Good: near 0. From "
-        "`model_version:triton_requests_pending:sum`."
+        "Requests in the queues of all models: busy accelerators are a problem when this grows. Good: near "
+        "0. From `model_version:triton_requests_pending:sum`."
     ),
     decimals=0,
 )
 
 IN_FLIGHT = Signal(
-    title="Requests under way",
+    title="Requests in flight",
     unit="none",
     expr="model_version:triton_requests_in_flight:mean5m{%(subject)s}",
-    legend="under way {{model}} {{version}}",
+    legend="in flight {{model}} {{version}}",
     colour=palette.ORANGE,
     description=(
         "Mean number of requests inside the model, from Little's law. Good: below the number of model "
@@ -203,7 +203,7 @@ SKEW = Signal(
     empty="no other replica with traffic",
     legend="{{%(replica)s}} {{model}} {{version}}",
     description=(
-        "Mean time of a request on one replica as a multiple of the other replicas'. Good: all near 1; at "
+        "Mean latency on one replica as a multiple of that of the other replicas. Good: all near 1; at "
         "twice its peers a warning fires. From "
         "`replica_model_version:triton_request_duration_seconds_per_peers:ratio5m`."
     ),

@@ -1,4 +1,4 @@
-"""How much room is left: model instances, batches, cache."""
+"""How much headroom is left: model instances, batches, cache."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ BUSY = Signal(
     expr="model_version:tritonobs_workers_busy:ratio5m{%(subject)s}",
     legend="{{model}} {{version}}",
     description=(
-        "Share of the time that model instances work. Good: below 70 %, so that bursts find room; above 90 "
-        "% a warning fires. Batches of very different sizes make it too high. From "
+        "Share of the time that model instances are busy. Good: below 70 %, so that there is headroom for "
+        "bursts; above 90 % a warning fires. Batches of very different sizes make it too high. From "
         "`model_version:tritonobs_workers_busy:ratio5m`."
     ),
     maximum=1,
@@ -38,13 +38,13 @@ WORKERS = Signal(
 )
 
 HEARTBEAT = Signal(
-    title="Age of the heartbeat",
+    title="Heartbeat age",
     unit="dthms",
     expr="model_version:tritonobs_heartbeat_age_seconds:max{%(subject)s}",
     legend="{{model}} {{version}}",
     description=(
-        "Time since the last heartbeat of the quietest worker. Good: below two scrape intervals. From "
-        "`model_version:tritonobs_heartbeat_age_seconds:max`."
+        "Time since the last heartbeat of the worker with the oldest heartbeat. Good: below two scrape "
+        "intervals. From `model_version:tritonobs_heartbeat_age_seconds:max`."
     ),
 )
 
@@ -62,7 +62,7 @@ BATCH = Signal(
 )
 
 PER_EXECUTION = Signal(
-    title="Requests in an execution",
+    title="Requests per execution",
     unit="none",
     expr="model_version:triton_requests_per_executions:ratio5m{%(subject)s}",
     legend="requests {{model}} {{version}}",
@@ -74,7 +74,7 @@ PER_EXECUTION = Signal(
 )
 
 FROM_CACHE = Signal(
-    title="Answered from the cache",
+    title="Cache hit ratio",
     unit="percentunit",
     expr=(
         "(\n"
@@ -87,7 +87,7 @@ FROM_CACHE = Signal(
     ),
     legend="{{model}} {{version}}",
     description=(
-        "Share of successful requests that Triton's response cache answered. Good: steady where the cache "
+        "Share of successful requests that Triton's response cache served. Good: steady where the cache "
         "is on, 0 elsewhere. From `nv_cache_num_hits_per_model`."
     ),
     maximum=1,

@@ -47,7 +47,7 @@ REMAINING = Signal(
     worst_is_least=True,
     description=(
         "What is left of the bad requests that the objective allows in its period; below 0 the SLO is "
-        "missed. Good: above the share of the period that is still to come. From "
+        "missed. Good: above the share of the period that is left. From "
         "`slo:period_error_budget_remaining:ratio`."
     ),
     steps=_BUDGET_STEPS,
@@ -70,7 +70,7 @@ REMAINING_OF_MODEL = Signal(
     legend="{{slo}}",
     description=(
         "What is left of the error budgets of this model; -100 % and less is drawn as -100 %. Good: above "
-        "the share of the period still to come. From `slo:period_error_budget_remaining:ratio`."
+        "the share of the period that is left. From `slo:period_error_budget_remaining:ratio`."
     ),
     minimum=-1,
     maximum=1,
@@ -120,12 +120,12 @@ def _burn(title: str, window: str, rest: str) -> Signal:
 BURN_1H = _burn(
     "Burn rate, 1 h",
     "1h",
-    "hour. Good: below 1; at 14.4 a fiftieth of a month's budget goes in an hour and a page fires.",
+    "hour. Good: below 1; at 14.4 a fiftieth of a month's budget is spent in an hour and a page fires.",
 )
 BURN_6H = _burn(
     "Burn rate, 6 h",
     "6h",
-    "six hours. Good: below 1; at 6 a twentieth of a month's budget goes in six hours and a page fires.",
+    "six hours. Good: below 1; at 6 a twentieth of a month's budget is spent in six hours and a page fires.",
 )
 
 BAD_SHARE = Signal(
@@ -153,20 +153,20 @@ BAD_REQUESTS = Signal(
     expr=_of("slo:sli_bad_requests:increase", _A_SECOND),
     legend=_LEGEND,
     description=(
-        "Bad requests a second by SLO: what the budget is spent on, in absolute terms. Good: 0. From "
+        "Bad requests per second by SLO: what the budget is spent on, in absolute numbers. Good: 0. From "
         "`slo:sli_bad_requests:increase`."
     ),
 )
 
 EXHAUSTED_IN = Signal(
     title="Time to exhaustion",
-    short="spent in",
+    short="time left",
     unit="dtdhms",
     expr=_of("slo:time_to_exhaustion:seconds"),
     legend=_LEGEND,
     description=(
-        "When the budget is spent at the pace of the last hour; an SLO that does not burn has no row. Good: "
-        "no row, or longer than the period. From `slo:time_to_exhaustion:seconds`."
+        "When the budget is exhausted at the burn rate of the last hour; SLOs that do not burn are omitted. "
+        "Good: omitted, or longer than the period. From `slo:time_to_exhaustion:seconds`."
     ),
     steps=(
         Step(value=None, colour=palette.CRITICAL),

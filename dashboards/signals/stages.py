@@ -127,7 +127,7 @@ ITEMS = Signal(
     expr=_of_family("sum", "stage, kind", "model_version_stage_kind:tritonobs_stage_items:rate%(medium)s"),
     legend="{{stage}} {{kind}}",
     description=(
-        "Images and boxes a second, before and after NMS, here and in the called models. Good: they follow "
+        "Images and boxes per second, before and after NMS, here and in the called models. Good: they follow "
         "the traffic; many more boxes before NMS make it slow and are false detections. "
         "From `tritonobs_stage_items_total`."
     ),
@@ -143,9 +143,9 @@ ERRORS = Signal(
     ),
     legend="{{model}} {{stage}} {{reason}}",
     description=(
-        "Errors a second by the stage they happened in, here and in the called models; one bad image shows "
+        "Errors per second by the stage they happened in, here and in the called models; one bad image shows "
         "in both, so the lines do not add up. Good: none; a new "
-        "reason after a rollout is the rollout's. From `tritonobs_stage_errors_total`."
+        "reason after a rollout points to the rollout. From `tritonobs_stage_errors_total`."
     ),
     colours=(("no errors", palette.GREY),),
 )
@@ -185,7 +185,7 @@ CALLED_QUEUE = Signal(
     ),
     legend="{{model}}",
     description=(
-        "Mean time a call waits for an instance of the called model, all callers together. Good: a "
+        "Mean time a call waits for an instance of the called model, all clients together. Good: a "
         "few milliseconds; the model with the longest queue is the one to give instances. From "
         "`model_version:triton_queue_duration_seconds:mean5m`."
     ),

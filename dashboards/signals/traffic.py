@@ -1,4 +1,4 @@
-"""Requests a second, their limits and their outcomes."""
+"""Requests per second, their limits and their outcomes."""
 
 from __future__ import annotations
 
@@ -24,31 +24,31 @@ def _subjects(record: str) -> str:
 
 
 FROM_CLIENTS = Signal(
-    title="Requests of clients",
+    title="Client requests",
     unit="reqps",
     expr="sum(model:triton_requests_from_clients:rate%(short)s{%(model)s})",
     legend="requests",
     description=(
-        "Requests a second that clients send, without those that pipelines pass on to other models. Good: "
+        "Requests per second that clients send, without those that pipelines send to other models. Good: "
         "the usual for this hour. From `model:triton_requests_from_clients:rate…`."
     ),
     decimals=1,
 )
 
 SERVED = Signal(
-    title="Requests a second",
+    title="Requests per second",
     short="req/s",
     unit="reqps",
     expr="model_version:triton_requests:rate%(short)s{%(subject)s}",
     legend="{{model}} {{version}}",
     description=(
         "Requests that each model version completed, with or without an error; a pipeline's calls count at "
-        "the called model too. Good: the usual course of the day. From `model_version:triton_requests:rate…`."
+        "the called model too. Good: the normal daily pattern. From `model_version:triton_requests:rate…`."
     ),
 )
 
 AGAINST_LIMIT = Signal(
-    title="Requests a second and their limit",
+    title="Requests per second and their limit",
     unit="reqps",
     expr=_subjects(_OFFERED),
     legend="{{model}} {{version}}",
@@ -75,7 +75,7 @@ LIMIT = Signal(
 
 LIMIT_USED = Signal(
     title="Share of the limit in use",
-    short="of limit",
+    short="% of limit",
     unit="percentunit",
     expr=(
         f"(\n{_subjects(_OFFERED)}\n)\n"
@@ -103,8 +103,8 @@ OUTCOMES = Signal(
     expr=("sum by (outcome) (\n  model_version_outcome:tritonobs_requests:rate%(short)s{%(subject)s}\n)"),
     legend="{{outcome}}",
     description=(
-        "The answers that clients got, as the models count them; Triton itself counts an error reply of a "
-        "Python model as a success. `invalid` is bad input, the caller's fault. Good: nearly all "
+        "The outcomes of requests, as the models count them; Triton itself counts an error reply of a "
+        "Python model as a success. `invalid` is bad input, the client's fault. Good: nearly all "
         "`ok`. From `tritonobs_requests_total`."
     ),
     colours=tuple(palette.OUTCOMES.items()),
@@ -127,7 +127,7 @@ BY_VERSION = Signal(
 )
 
 REPLICAS = Signal(
-    title="Requests a second by replica",
+    title="Requests per second by replica",
     unit="reqps",
     expr="sum by (%(replica)s) (replica_model_version:triton_requests_succeeded:rate%(short)s{%(subject)s})",
     legend="{{%(replica)s}}",

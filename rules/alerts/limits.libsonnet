@@ -47,8 +47,8 @@ function(config)
       text.record(record, exceeds),
       text.alert('TritonQpsAboveLimit', 'critical', text.owned(exceeded + twice + passed_on), {
         summary: 'Requests exceed their limit.',
-        description: say.subject + ' is offered ' + say.number + ' requests/s, its limit is ' + say.limit + '.' + say.kept + say.returns('subject:tritonobs_limit_exceeded_begins:info') + say.waiting + say.causes +
-                     ' Find the callers that send more than agreed and slow them down, or add capacity and raise the limit with `tritonobs limits set`.',
+        description: say.subject + ' receives ' + say.number + ' requests/s; its limit is ' + say.limit + '.' + say.kept + say.returns('subject:tritonobs_limit_exceeded_begins:info') + say.waiting + say.causes +
+                     ' Find the clients that send more than agreed and throttle them, or add capacity and raise the limit with `tritonobs limits set`.',
         summary_zh: say.subject_zh + ' 的请求超过限额。',
         description_zh: say.subject_zh + ' 每秒到达 ' + say.number + ' 个请求，限额为 ' + say.limit + '。' + say.kept_zh + say.returns_zh('subject:tritonobs_limit_exceeded_begins:info') + say.waiting_zh + say.causes_zh + '找出超量的调用方并让其降速；若有余量，可扩容并用 `tritonobs limits set` 提高限额。',
         board: boards.link('model', ['model', 'version'], 'subject:triton_requests_offered:rate5m'),
@@ -104,10 +104,10 @@ function(config)
           last_over_time(%(page)s[%(span1h)s])
         )
       |||, { near: near, page: page, since: 'max_over_time(' + near + ':timestamp_seconds[%(limitNearHeld)s])' })), {
-        summary: 'Requests are near their limit.',
-        description: say.subject + ' is offered ' + say.number + ' requests/s, its limit is ' +
+        summary: 'Requests are close to their limit.',
+        description: say.subject + ' receives ' + say.number + ' requests/s; its limit is ' +
                      say.limit + '.' + say.waiting +
-                     ' Ask its callers what they plan, and add capacity before it is needed. The warning lasts until traffic has been well below the limit for an hour.',
+                     ' Check the expected traffic with its clients, and add capacity in advance. The warning resolves when traffic has been well below the limit for an hour.',
         summary_zh: say.subject_zh + ' 的请求接近限额。',
         description_zh: say.subject_zh + ' 每秒到达 ' + say.number + ' 个请求，限额为 ' + say.limit + '。' + say.waiting_zh + '询问调用方的计划，提前扩容。明显低于此线满一小时后解除。',
         board: boards.link('model', ['model', 'version'], 'subject:triton_requests_offered:rate5m'),
@@ -206,10 +206,10 @@ function(config)
         yesterday: explained(1440),
         last_week: explained(10080),
       }))), {
-        summary: 'Traffic grows towards its limit of requests.',
-        description: say.subject + ' would be offered ' + say.number + ' requests/s in {{ %(forecastSeconds)s | humanizeDuration }} if its traffic continues to grow; its limit is ' +
+        summary: 'Traffic is growing towards its request limit.',
+        description: say.subject + ' will receive ' + say.number + ' requests/s in {{ %(forecastSeconds)s | humanizeDuration }} if its traffic continues to grow; its limit is ' +
                      say.limit +
-                     '. ' + say.unexplained + ' Add capacity now, or agree on less traffic with the callers.',
+                     '. ' + say.unexplained + ' Add capacity now, or agree on less traffic with the clients.',
         summary_zh: say.subject_zh + ' 的请求即将超过限额。',
         description_zh: '若流量继续增长，{{ %(forecastSeconds)s | humanizeDuration }} 后 ' + say.subject_zh + ' 每秒将到达 ' + say.number + ' 个请求，限额为 ' + say.limit + '。' + say.unexplained_zh + '请提前扩容，或与调用方协商。',
         board: boards.link('model', ['model', 'version'], 'subject:triton_requests_offered:rate5m'),
@@ -242,9 +242,9 @@ function(config)
             unless on (%(subject)s)
           present_over_time(subject:tritonobs_limit_exceeded:rate[%(span5m)s])
         |||)), {
-          summary: 'A burst went far above the limit of requests.',
-          description: say.subject + ' was offered ' + say.number + ' requests/s between two scrapes, its limit is ' + say.limit +
-                       '; the minute as a whole stays within it. Ask the callers to spread such bursts, or check that the queue can hold them.',
+          summary: 'A burst far exceeded the request limit.',
+          description: say.subject + ' received ' + say.number + ' requests/s between two scrapes; its limit is ' + say.limit +
+                       '. The mean of the minute is within it. Ask the clients to spread such bursts, or check that the queue can hold them.',
           summary_zh: say.subject_zh + ' 出现远超限额的突发流量。',
           description_zh: say.subject_zh + ' 在两次抓取之间每秒到达 ' + say.number + ' 个请求，限额为 ' + say.limit + '；整分钟仍在限额之内。请调用方把突发分散，或确认队列承受得住。',
           board: board,
@@ -258,15 +258,15 @@ function(config)
           or
           tritonobs_limit_source_up{%(serve)s} == 0
         |||, {
-          summary: 'Limits and objectives are not delivered any more.',
-          description: '{{ if $labels.source }}tritonobs serve on {{ $labels.instance }} cannot read limits from {{ $labels.source }}: the last ones stay in force, and changes have no effect. Its log says why; check the address, the token and the API server.{{ else }}No tritonobs_model_info%(of_cluster)s reaches Prometheus. The last limits and objectives stay in force for an hour, after that there are none. Start `tritonobs serve` again, or load objectives.rules.yml.{{ end }}',
-          summary_zh: '限额{{ with $labels.source }}（来自 {{ . }}）{{ else }}和目标{{ end }}不再送达。',
+          summary: 'Limits or objectives are no longer updated.',
+          description: '{{ if $labels.source }}tritonobs serve on {{ $labels.instance }} cannot read limits from {{ $labels.source }}: the last ones stay in force, and changes have no effect. Its log has the reason; check the address, the token and the API server.{{ else }}No tritonobs_model_info%(of_cluster)s reaches Prometheus. The last limits and objectives stay in force for an hour; after that there are none. Restart `tritonobs serve`, or load objectives.rules.yml.{{ end }}',
+          summary_zh: '限额{{ with $labels.source }}（来自 {{ . }}）{{ else }}和目标{{ end }}不再更新。',
           description_zh: '{{ if $labels.source }}{{ $labels.instance }} 上的 tritonobs serve 无法从 {{ $labels.source }} 读取限额：沿用最后的值，修改不生效。原因见其日志；请检查地址、令牌和 API 服务器。{{ else }}没有 tritonobs_model_info%(cluster_zh)s到达 Prometheus。最后的限额和目标保留一小时，之后没有限额被监视。请重新启动 `tritonobs serve`，或加载 objectives.rules.yml。{{ end }}',
           board: boards.link('delivery', [], 'subject:tritonobs_qps_limit:held'),
           // Longer than TritonobsServeDown (1 m), which reports the same.
         }, wait='90s'),
         text.alert('TritonLimitRefused', 'warning', 'tritonobs_limit_annotations_refused{%(serve)s} > 0', {
-          summary: 'Limits written as annotations are refused.',
+          summary: 'Limits written as annotations are rejected.',
           description: say.number + ' annotations are not valid limits: the last valid value of each stays in force, or none. The log of tritonobs serve on {{ $labels.instance }} names the Deployment and what is allowed.',
           summary_zh: '以注解写的限额被拒绝。',
           description_zh: '有 ' + say.number + ' 条注解不能作为限额：沿用各自最后的有效值，没有则无限额。{{ $labels.instance }} 上 tritonobs serve 的日志写明是哪个 Deployment 以及允许的写法。',

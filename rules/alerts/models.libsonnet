@@ -99,7 +99,7 @@ function(config)
     )
   |||, { calls: calls, refused: refused });
   local all = say.look('model_version:triton_requests:rate5m', ['model', 'version']);
-  local of_requests = ', of ' + all + ' that it gets';
+  local of_requests = ', of ' + all + ' that it receives';
   // Pipelines that fail at most 1.25 times as often as their members: the members are the cause. Where no member fails, the
   // errors are the pipeline's own.
   local failed = 'sum by (%(model)s) (sum_over_time(model_version:triton_requests_bad:increase[%(span5m)s]))';
@@ -157,10 +157,10 @@ function(config)
     // In the group of the records that it reads.
     again: again.records(invalid) + [
       text.alert('TritonInvalidInputSurge', 'warning', text.owned_version(again.alert(invalid)), {
-        summary: 'Callers send invalid input.',
-        description: 'Stage {{ $labels.stage }} of ' + say.model + ' refuses ' + say.number +
-                     ' requests a second as {{ $labels.reason }}' + of_requests + ". This is the caller's fault and charged to no error budget." + say.returns('model_version_stage_reason:tritonobs_invalid_surge_begins:info') + ' Find the client in the logs of the callers of the model: Triton does not know its callers. If there was a deployment, look at what it accepts.',
-        summary_zh: '调用方发来无法使用的输入。',
+        summary: 'Clients send invalid input.',
+        description: 'Stage {{ $labels.stage }} of ' + say.model + ' rejects ' + say.number +
+                     ' requests/s as {{ $labels.reason }}' + of_requests + ". This is the client's fault and charged to no error budget." + say.returns('model_version_stage_reason:tritonobs_invalid_surge_begins:info') + ' Find the client in the logs of the gateway: Triton does not know its clients. If there was a deployment, check what it accepts.',
+        summary_zh: '调用方发来无效的输入。',
         description_zh: say.model_zh + ' 的阶段 {{ $labels.stage }} 每秒以 {{ $labels.reason }} 拒绝 ' + say.number + ' 个请求，它每秒共收到 ' + say.look('model_version:triton_requests:rate5m', ['model', 'version']) + ' 个：这是调用方的问题，不计入任何错误预算。' + say.returns_zh('model_version_stage_reason:tritonobs_invalid_surge_begins:info') + '请从调用该模型的服务的日志中找出是哪个客户端，Triton 不知道调用方是谁；若刚有发布，请查看新版本接受什么输入。',
         board: on_stage(errors + ':rate5m'),
       }, wait='1m', keep='1m'),
@@ -173,7 +173,7 @@ function(config)
       |||, { ended: ended })), {
         summary: 'Requests wait too long in the queue.',
         description: 'Requests to ' + say.model + ' wait ' + say.seconds +
-                     ' on average for a free model instance. Add model instances or replicas, allow larger batches, or shorten the time that batches wait to fill.',
+                     ' on average for a free model instance. Add model instances or replicas, allow larger batches, or shorten the queue delay of the batcher.',
         summary_zh: '对 ' + say.model_zh + ' 的请求在处理前等待很久。',
         description_zh: '对 ' + say.model_zh + ' 的请求平均等待 ' + say.seconds + ' 才有空闲的模型实例。请增加模型实例或副本，让批更大，或缩短等待凑批的时间。',
         board: on_model('model_version:triton_queue_duration_seconds:mean5m'),
@@ -188,9 +188,9 @@ function(config)
         )
         %(ended)s
       |||, { ended: ended })), {
-        summary: 'All model instances are busy and the queue grows.',
-        description: 'The model instances of ' + say.model + ' work ' + say.percent +
-                     ' of the time, and more and more requests wait. Add model instances or replicas, or slow the callers down.',
+        summary: 'All model instances are busy and the queue is growing.',
+        description: 'The model instances of ' + say.model + ' are ' + say.percent +
+                     ' busy, and its queue is growing. Add model instances or replicas, or throttle the clients.',
         summary_zh: say.model_zh + ' 的所有模型实例都在忙，等待的请求越来越多。',
         description_zh: say.model_zh + ' 的模型实例有 ' + say.percent + ' 的时间在工作，等待的请求越来越多。请增加模型实例或副本，或让调用方降速。',
         board: on_model('model_version:tritonobs_workers_busy:ratio5m'),
@@ -204,9 +204,9 @@ function(config)
         (avg_over_time(model_version:triton_queue_duration_seconds:rate%(short)s[%(span5m)s]) > %(waitingRequests)s)
         %(ended)s
       |||, { ended: ended })), {
-        summary: 'Requests wait, yet are executed one by one.',
+        summary: 'Requests are queued but not batched.',
         description: 'An execution of ' + say.model + ' takes ' + say.number +
-                     ' requests on average while others wait. Switch dynamic batching on, or raise max_batch_size and the preferred sizes.',
+                     ' requests on average while others wait. Enable dynamic batching, or raise max_batch_size and preferred_batch_size.',
         summary_zh: '对 ' + say.model_zh + ' 的请求在等待，却被逐个执行。',
         description_zh: say.model_zh + ' 每次执行平均只含 ' + say.number + ' 个请求，而其他请求在等待。请打开动态批处理，或提高 max_batch_size 和首选批大小。',
         board: on_model('model_version:triton_requests_per_executions:ratio5m'),
@@ -230,7 +230,7 @@ function(config)
       |||, { ended: ended })), {
         summary: 'A stage is slower than its budget.',
         description: 'One request in twenty of ' + say.model + ' spends more than ' + say.seconds +
-                     ' in stage {{ $labels.stage }} alone. Look at the sizes of its input and at recent changes.',
+                     ' in stage {{ $labels.stage }} alone. Check the sizes of its input and recent changes.',
         summary_zh: say.model_zh + ' 的阶段 {{ $labels.stage }} 超出预算。',
         description_zh: say.model_zh + ' 每二十个请求就有一个仅在阶段 {{ $labels.stage }} 就花费超过 ' + say.seconds + '。请查看它收到的输入大小以及最近的变更。',
         board: on_stage('model_version_stage:tritonobs_stage_duration_seconds:p95_5m'),
@@ -279,9 +279,9 @@ function(config)
         ]),
         of_members: of_members,
       })), {
-        summary: 'Requests fail far more often for one reason.',
+        summary: 'Failures for one reason have surged.',
         description: '{{ with $labels.stage }}Stage {{ . }} of {{ end }}' + say.model + ' fails ' + say.number +
-                     ' times a second for the reason {{ $labels.reason }}, over %(surgeRatio)s times as often as in the hour before. Look at the callers that send such requests, and at recent rollouts.',
+                     ' times per second for the reason {{ $labels.reason }}, over %(surgeRatio)s times as often as in the hour before. Check the clients that send such requests, and recent rollouts.',
         summary_zh: say.model_zh + ' 因 {{ $labels.reason }} 失败的次数大增。',
         description_zh: '{{ with $labels.stage }}阶段 {{ . }}，{{ end }}' + say.model_zh + ' 每秒因 {{ $labels.reason }} 失败 ' + say.number + ' 次，远多于之前一小时。请查看是谁发出这些请求，以及最近发布了什么。',
         board: on_model('model_version_reason:triton_requests_failed:rate' + config.shortWindow),
@@ -298,9 +298,9 @@ function(config)
         (model_version:triton_requests:rate5m * %(seconds5m)s >= %(silenceRequests)s)
         %(ended)s
       |||, { ended: ended })), {
-        summary: 'The response cache answers far fewer requests.',
-        description: 'Of the requests to ' + say.model + ' the cache answers ' + say.percent +
-                     ', less than {{ %(cacheDropRatio)s | humanizePercentage }} of its share an hour ago. Look for new input, a cache that is too small, or a reload.',
+        summary: 'The hit ratio of the response cache has dropped.',
+        description: 'The response cache hit ratio of ' + say.model + ' is ' + say.percent +
+                     ', below {{ %(cacheDropRatio)s | humanizePercentage }} of its mean in the hour before. Check for new input, a cache that is too small, or a reload.',
         summary_zh: say.model_zh + ' 的响应缓存几乎不再起作用。',
         description_zh: '对 ' + say.model_zh + ' 的请求中，缓存只应答 ' + say.percent + '，不到一小时前的 {{ %(cacheDropRatio)s | humanizePercentage }}。请查看是否有新的输入、缓存过小，或刚刚重新加载。',
         board: on_model('model_version:triton_cache_hits_per_lookups:ratio5m'),

@@ -87,18 +87,18 @@ function(config)
     |||);
     text.group('alerts.servers', config.stageInterval, [
       text.alert('TritonMetricsEmpty', 'warning', metrics_empty.here, {
-        summary: 'A Triton server answers scrapes with an empty page.',
-        description: 'The metrics page of {{ $labels.%(replicaLabel)s }} is empty, or metric_relabel_configs drop all of it. Triton answers any path but /metrics with an empty page: compare metrics_path in the scrape configuration.',
-        summary_zh: '{{ $labels.%(replicaLabel)s }} 上的 Triton 以空页面应答抓取。',
-        description_zh: '{{ $labels.%(replicaLabel)s }} 的指标页是空的，或被 metric_relabel_configs 全部丢弃。Triton 对 /metrics 以外的任何路径都返回空页面：请检查抓取配置中的 metrics_path。',
+        summary: 'A scrape of a Triton server yields no metrics.',
+        description: 'The metrics endpoint of {{ $labels.%(replicaLabel)s }} returns nothing, or metric_relabel_configs drop all of it. Triton returns an empty body for any path but /metrics: check metrics_path in the scrape configuration.',
+        summary_zh: '抓取 {{ $labels.%(replicaLabel)s }} 上的 Triton 得不到任何指标。',
+        description_zh: '{{ $labels.%(replicaLabel)s }} 的指标端点没有返回任何内容，或全部被 metric_relabel_configs 丢弃。Triton 对 /metrics 以外的任何路径都返回空内容：请检查抓取配置中的 metrics_path。',
         board: hosts,
       }, wait='1m') + shards.parts([metrics_empty]),
       // Increases are computed over gaps of up to an hour only.
       text.alert('TritonRequestsUncounted', 'info', 'replica:triton_requests_uncounted:sum > 0', {
-        summary: 'Requests came while a server was not scraped for more than an hour.',
-        description: say.number + ' requests reached {{ $labels.%(replicaLabel)s }} while Prometheus got none of its samples for more than %(gapWindow)s: no record counts them, and no error budget is charged for those that failed. Find out why it was not scraped, and add what is known from other sources to the report of this period.',
+        summary: 'Requests were served during a scrape gap of more than an hour.',
+        description: '{{ $labels.%(replicaLabel)s }} served ' + say.number + ' requests during a scrape gap of more than %(gapWindow)s: no record counts them, and no error budget is charged for those that failed. Find out why it was not scraped, and add the missing data to the SLO report of this period.',
         summary_zh: '{{ $labels.%(replicaLabel)s }} 有超过一小时没有被抓取，其间的请求未计入。',
-        description_zh: 'Prometheus 超过 %(gapWindow)s 没有得到 {{ $labels.%(replicaLabel)s }} 的样本，其间它处理了 ' + say.number + ' 个请求：其中失败的不计入任何错误预算，也没有任何记录包含它们。请查明为何没有抓取，并在本周期的报告中补上从别处得知的情况。',
+        description_zh: 'Prometheus 超过 %(gapWindow)s 没有得到 {{ $labels.%(replicaLabel)s }} 的样本，其间它处理了 ' + say.number + ' 个请求：其中失败的不计入任何错误预算，也没有任何记录包含它们。请查明为何没有抓取，并在本周期的 SLO 报告中补上缺失的数据。',
         board: hosts,
       }, keep='1h'),
       text.alert('TritonCountersFrozen', 'warning', text.owned_version(|||
@@ -108,25 +108,25 @@ function(config)
       |||), {
         summary: 'Triton does not count the requests that a model answers.',
         description: say.model + ' answers ' + say.number +
-                     " requests/s by its own account, but Triton's counters do not move. The server was started with --metrics-config counter_latencies=false: take that away.",
+                     " requests/s according to its own metrics, but Triton's counters do not increase. Remove --metrics-config counter_latencies=false from the start command of the server.",
         summary_zh: 'Triton 没有计入 ' + say.model_zh + ' 应答的任何请求。',
         description_zh: say.model_zh + ' 自报每秒应答 ' + say.number + ' 个请求，Triton 的计数器却不动。服务器启动时带了 --metrics-config counter_latencies=false：请去掉。',
         board: on_model('model_version:triton_requests:rate5m'),
       }, wait='5m'),
       text.alert('TritonStageMetricsFailing', 'warning', text.owned_version(stage_metrics_failing.here), {
         summary: 'Stage metrics of a model are lost.',
-        description: say.model + ' on {{ $labels.%(replicaLabel)s }} could not hand over ' + say.number +
-                     " stage records a second. The server's log names the first of them: a label that grows without end, a value that is not a number, or a name that another model uses differently.",
+        description: say.model + ' on {{ $labels.%(replicaLabel)s }} loses ' + say.number +
+                     " stage records per second. The server's log has the first of them: a label with unbounded cardinality, a value that is not a number, or a metric name that another model uses with another type.",
         summary_zh: say.model_zh + ' 在 {{ $labels.%(replicaLabel)s }} 上的阶段指标正在丢失。',
-        description_zh: '{{ $labels.%(replicaLabel)s }} 上的 ' + say.model_zh + ' 每秒有 ' + say.number + ' 条阶段记录未能交出。服务器日志写明第一条：无限增长的标签、不是数字的值，或与其他模型冲突的名称。',
+        description_zh: '{{ $labels.%(replicaLabel)s }} 上的 ' + say.model_zh + ' 每秒丢失 ' + say.number + ' 条阶段记录。服务器日志写明第一条：无限增长的标签、不是数字的值，或与其他模型冲突的名称。',
         board: on_model('tritonobs_flush_dropped_total'),
       }, keep='15m') + shards.parts([stage_metrics_failing]),
       // A lost scrape is not a restart; a reset of the counters is. A server that dies before its first request shows only
       // as down, so with five changes of `up` one reset fewer is enough. Starts that answer as many requests as the one before
       // show no reset, but other times of loads. New workers count only where their server was up without them.
       text.alert('TritonRestartLoop', 'warning', restart_loop.here, {
-        summary: 'A server or worker restarts again and again.',
-        description: '{{ with $labels.model_instance }}Model instance {{ . }}{{ else }}The server{{ end }} on {{ $labels.%(replicaLabel)s }} was started at least %(restartsPerQuarterHour)s times in a quarter of an hour. Its log says what ends it, such as memory, a crash in native code or a failing probe.',
+        summary: 'A server or worker is in a restart loop.',
+        description: '{{ with $labels.model_instance }}Model instance {{ . }}{{ else }}The server{{ end }} on {{ $labels.%(replicaLabel)s }} was started at least %(restartsPerQuarterHour)s times in a quarter of an hour. Its log has the reason, such as memory, a crash in native code or a failing probe.',
         summary_zh: '{{ $labels.%(replicaLabel)s }} 上的服务器或工作进程反复重启。',
         description_zh: '{{ $labels.%(replicaLabel)s }} 上的{{ with $labels.model_instance }}模型实例 {{ . }} {{ else }}服务器{{ end }}在一刻钟内多次启动。日志写明它为何结束：内存、原生代码崩溃，或探针失败。',
         board: hosts,
@@ -146,14 +146,14 @@ function(config)
         )
       |||, { twice: server_scraped_twice.here, many: many.here }), {
         summary: 'One server is scraped under two addresses.',
-        description: '{{ if $labels.%(replicaLabel)s }}The page of {{ $labels.%(replicaLabel)s }} was that of another server, to the microsecond, ' + say.number + ' times in %(twinWindow)s.{{ else }}The same ' + say.model + ' is seen ' + say.number + ' times: {{ if $labels.loaded_in }}it took the same {{ $labels.loaded_in }} s to load{{ else }}its requests took the same time to the microsecond{{ end }} on more than one page.{{ end }} Its requests count that many times, so rates and limits are wrong. Compare the targets in Prometheus: one server has two addresses or names.',
+        description: '{{ if $labels.%(replicaLabel)s }}The metrics of {{ $labels.%(replicaLabel)s }} were identical to those of another target, to the microsecond, ' + say.number + ' times in %(twinWindow)s.{{ else }}The same ' + say.model + ' is seen ' + say.number + ' times: {{ if $labels.loaded_in }}it took the same {{ $labels.loaded_in }} s to load{{ else }}its requests took the same time to the microsecond{{ end }} on more than one target.{{ end }} Its requests are counted that many times, so rates and comparisons with limits are wrong. Compare the targets in Prometheus: one server has two addresses or names.',
         summary_zh: '同一服务器以两个地址被抓取。',
-        description_zh: '{{ if $labels.%(replicaLabel)s }}{{ $labels.%(replicaLabel)s }} 的页面在 %(twinWindow)s 内 ' + say.number + ' 次与另一台服务器精确到微秒完全相同{{ else }}同一个 ' + say.model_zh + ' 出现了 ' + say.number + ' 次：{{ with $labels.loaded_in }}多个页面上的加载时间同为 {{ . }} 秒{{ else }}多个页面上的请求耗时精确到微秒完全相同{{ end }}{{ end }}，它的请求被重复计算，速率和限额都不正确。请核对 Prometheus 的抓取目标。',
+        description_zh: '{{ if $labels.%(replicaLabel)s }}{{ $labels.%(replicaLabel)s }} 的指标在 %(twinWindow)s 内 ' + say.number + ' 次与另一个抓取目标精确到微秒完全相同{{ else }}同一个 ' + say.model_zh + ' 出现了 ' + say.number + ' 次：{{ with $labels.loaded_in }}多个抓取目标上的加载时间同为 {{ . }} 秒{{ else }}多个抓取目标上的请求耗时精确到微秒完全相同{{ end }}{{ end }}，它的请求被重复计算，速率和限额都不正确。请核对 Prometheus 的抓取目标。',
         board: hosts,
       }, wait='1m') + shards.parts([server_scraped_twice, many]),
       text.alert('TritonHostMemoryPressure', 'warning', host_memory_pressure.here, {
-        summary: 'The memory of a server is nearly used up.',
-        description: say.percent + " of the host memory, or of Triton's pool of pinned memory, on {{ $labels.%(replicaLabel)s }} is in use. Find the worker that grows, or give the server more memory, before the kernel ends processes.",
+        summary: 'The memory of a server is nearly exhausted.',
+        description: say.percent + " of the host memory, or of Triton's pool of pinned memory, on {{ $labels.%(replicaLabel)s }} is in use. Find the worker that grows, or give the server more memory, before the kernel kills processes.",
         summary_zh: '{{ $labels.%(replicaLabel)s }} 的内存即将用尽。',
         description_zh: '{{ $labels.%(replicaLabel)s }} 的主机内存或 Triton 的锁页内存池已使用 ' + say.percent + '。请找出不断增长的工作进程，或增加内存；否则内核很快会终止进程。',
         board: hosts,
@@ -161,11 +161,11 @@ function(config)
       text.alert('TritonAcceleratorMemoryPressure', 'warning', of_host(|||
         device:accelerator_memory_used:bytes / device:accelerator_memory_total:bytes > %(acceleratorMemoryRatio)s
       |||), {
-        summary: 'The memory of an accelerator is nearly used up.',
+        summary: 'The memory of an accelerator is nearly exhausted.',
         description: cards(
           ' uses ' + say.percent + ' of its memory',
           ' use over {{ %(acceleratorMemoryRatio)s | humanizePercentage }} of their memory'
-        ) + ': the next load of a model or larger batch may fail. Move a model elsewhere, or reserve less.',
+        ) + ': the next model load or larger batch may fail. Move a model elsewhere, or reserve less.',
         summary_zh: '{{ $labels.instance }} 上加速卡的显存即将用尽。',
         description_zh: cards_zh('已使用 ' + say.percent + ' 的显存', '已使用超过 {{ %(acceleratorMemoryRatio)s | humanizePercentage }} 的显存') + '：下一次加载或更大的批可能失败。请移走一个模型，或减少预留。',
         board: devices,
@@ -187,8 +187,8 @@ function(config)
         description: cards(
           ' reports a fault: ' + say.look('device:accelerator_fault:code', ['device'], 'printf "error code %%.0f"'),
           ' report faults'
-        ) + '. Requests on it may fail or hang. Take the server out of service, look the code up at the vendor, and reset or replace the card.',
-        summary_zh: '加速卡报告自身故障。',
+        ) + '. Requests on it may fail or hang. Drain the server, look the code up in the documentation of the vendor, and reset or replace the accelerator.',
+        summary_zh: '加速卡报告故障。',
         description_zh: cards_zh('报告故障：' + say.look('device:accelerator_fault:code', ['device'], 'printf "错误码 %%.0f"'), '报告故障') + '。其上的请求可能失败或卡住。把该服务器移出服务，按厂商文档查错误码，重置或更换。',
         board: devices,
       }, keep='15m'),
@@ -206,16 +206,16 @@ function(config)
         )
       |||), {
         summary: 'An accelerator is throttled.',
-        description: cards(' has run slower than it could', ' have run slower than they could') + ' for minutes, because of heat or lack of power. Look at the temperature, the fans, the power supply and the neighbours in the rack.',
-        summary_zh: '加速卡自行降频。',
-        description_zh: cards_zh('', '') + '已有数分钟因过热或供电不足而低于应有的速度。查看温度、风扇、电源和机柜里的邻居。',
+        description: cards(' has been throttled', ' have been throttled') + ' for several minutes because of heat or insufficient power. Check the temperature, the fans, the power supply and the other machines in the rack.',
+        summary_zh: '加速卡被降频。',
+        description_zh: cards_zh('', '') + '已有数分钟因过热或供电不足而低于应有的速度。请查看温度、风扇、电源和机柜里的其他机器。',
         board: devices,
       }, wait='5m', keep='5m'),
       text.alert('TritonAcceleratorSaturated', 'info', |||
         avg_over_time(device:accelerator_utilization:ratio[%(span15m)s]) > %(acceleratorBusyRatio)s
       |||, {
-        summary: 'An accelerator has worked without a break for a quarter of an hour.',
-        description: device + ' was busy ' + say.percent + ' of the last 15 minutes. That is normal for batch work. If queues grow, too, add accelerators.',
+        summary: 'An accelerator was almost fully utilised for 15 minutes.',
+        description: device + ' had a mean utilisation of ' + say.percent + ' over 15 minutes. That is normal for batch work. If queues grow, too, add accelerators.',
         summary_zh: '{{ $labels.instance }} 上一张加速卡已连续满载一刻钟。',
         description_zh: '{{ $labels.instance }} 上的加速卡 {{ $labels.device }}（{{ $labels.vendor }}）最近 15 分钟有 ' + say.percent + ' 的时间在工作。批处理任务这样正常；若队列也在变长，请增加加速卡。',
         board: devices,
@@ -234,9 +234,9 @@ function(config)
       |||), {
         summary: 'A model is slower on one server than on the others.',
         description: 'A request to ' + say.model + ' takes ' + say.number +
-                     ' times as long on {{ $labels.%(replicaLabel)s }} as on the other replicas. Look at the load, clocks, temperature and neighbours of that machine, or take it out of service.',
+                     ' times as long on {{ $labels.%(replicaLabel)s }} as on the other replicas. Check the load, clocks, temperature and other workloads of that machine, or drain it.',
         summary_zh: say.model_zh + ' 在 {{ $labels.%(replicaLabel)s }} 上比别处慢。',
-        description_zh: '对 ' + say.model_zh + ' 的请求在 {{ $labels.%(replicaLabel)s }} 上的耗时是其他副本的 ' + say.number + ' 倍。请查看该机器的负载、频率、温度和邻居，或将其摘除。',
+        description_zh: '对 ' + say.model_zh + ' 的请求在 {{ $labels.%(replicaLabel)s }} 上的耗时是其他副本的 ' + say.number + ' 倍。请查看该机器的负载、频率、温度和同机的其他负载，或将其摘除。',
         board: boards.link('model', ['model', 'version'], 'replica_model_version:triton_request_duration_seconds:mean5m'),
       }, wait='10m'),
     ];
@@ -248,7 +248,7 @@ function(config)
       all: if missing == '' then [] else [
         text.alert('TritonobsAgentMissing', 'critical', missing, {
           summary: 'An agent that scrapes Triton servers is missing.',
-          description: 'Agent {{ $labels.%(shardLabel)s }}%(of_cluster)s does not answer. Nothing is known about the servers that it scrapes and their models, and alerts about them are on hold. Check whether that vmagent runs and what its log says.',
+          description: 'Agent {{ $labels.%(shardLabel)s }}%(of_cluster)s does not respond. The servers that it scrapes and their models are not monitored, and alerts about them are on hold. Check whether that vmagent is running, and read its log.',
           summary_zh: '一个抓取 Triton 服务器的 agent 缺失。',
           description_zh: 'agent {{ $labels.%(shardLabel)s }}%(cluster_zh)s没有应答：它所抓取的服务器及其模型的情况未知，相关告警保持不动。请查看该 vmagent 是否运行、日志里写了什么。',
           board: boards.link('hosts', [], 'up'),
@@ -260,7 +260,7 @@ function(config)
       global: [
         text.alert('TritonobsShardMissing', 'critical', missing, {
           summary: 'The records of a shard are missing.',
-          description: 'Prometheus shard {{ $labels.%(shardLabel)s }}%(of_cluster)s gives no records. Nothing is known about its servers and their models, and alerts about them are on hold. Check whether that Prometheus runs, evaluates its rules, and can be read by the global one.',
+          description: 'Prometheus shard {{ $labels.%(shardLabel)s }}%(of_cluster)s provides no records. Its servers and their models are not monitored, and alerts about them are on hold. Check whether that Prometheus is running, evaluates its rules, and can be read by the global one.',
           summary_zh: '一个 Prometheus 分片的记录缺失。',
           description_zh: '分片 {{ $labels.%(shardLabel)s }}%(cluster_zh)s没有给出记录：其服务器和模型的情况未知，相关告警保持不动。请查看该 Prometheus 是否运行、是否在计算规则、全局 Prometheus 能否访问它。',
           board: boards.link('delivery', [], 'shard:cluster:tritonobs_shard:info'),

@@ -158,7 +158,7 @@ function(config)
     })), {
       summary: 'A model burns its error budget too fast.',
       description: say.percent + ' of the requests of ' + say.model + ' were bad for {{ $labels.slo }} in the last ' +
-                   tier.long + ', and it goes on' + left + '.' + fails_for + eater + waited + say.called_by + say.causes +
+                   tier.long + '. It is still burning' + left + '.' + fails_for + eater + waited + say.called_by + say.causes +
                    ' Find the reason or stage that causes it. If a rollout causes it, roll back.',
       summary_zh: say.model_zh + ' 的 SLO {{ $labels.slo }} 消耗错误预算过快。',
       description_zh: '最近 ' + tier.long + ' 内，' + say.model_zh + ' 有 ' + say.percent + ' 的请求未达到 {{ $labels.slo }}，且仍在继续' + left_zh +
@@ -188,8 +188,8 @@ function(config)
     )
   |||), {
     summary: 'An SLO is not measured for some or all requests.',
-    description: 'Of the requests of ' + say.model + ', ' + say.percent +
-                 ' are not measured for its SLO {{ $labels.slo }}: workers do not time its stage, Triton does not trace it, or none of their bucket bounds is the threshold. Compare the fleet file with the buckets of tritonobs_stage_duration_seconds, of each version.',
+    description: say.percent + ' of the requests to ' + say.model +
+                 ' are not measured for its SLO {{ $labels.slo }}: workers do not time its stage, Triton does not trace it, or no histogram bucket ends at the threshold. Compare the fleet file with the buckets of tritonobs_stage_duration_seconds in each version.',
     summary_zh: say.model_zh + ' 有 ' + say.percent + ' 的请求没有按 SLO {{ $labels.slo }} 测量。',
     description_zh: say.model_zh + ' 有 ' + say.percent + ' 的请求没有按其 SLO {{ $labels.slo }} 测量：工作进程没有为该阶段计时，Triton 没有追踪它，或阈值不是它们的桶边界。请按版本对照集群文件与 tritonobs_stage_duration_seconds 的桶。',
     board: board,

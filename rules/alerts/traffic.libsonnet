@@ -122,14 +122,14 @@ function(config)
         text.alert('TritonModelUnloaded', 'critical', again.unloaded.alert(unloaded), {
           summary: 'A model version of the fleet file is not loaded on any server.',
           description: 'The fleet file lists ' + say.model +
-                       ', but no server that answers has it loaded. Its callers get errors, which Triton does not count.' + say.lacked_by + say.returns('subject:tritonobs_model_unloaded_begins:info') + " The servers' logs say why it was unloaded or failed to load. If that was intended, take it out of the fleet file.",
+                       ', but no reachable server has it loaded. Its clients get errors, which Triton does not count.' + say.lacked_by + say.returns('subject:tritonobs_model_unloaded_begins:info') + " The servers' logs have the reason why it was unloaded or failed to load. If that was intended, remove it from the fleet file.",
           summary_zh: say.model_zh + ' 没有在任何服务器上加载。',
-          description_zh: '集群文件承诺了 ' + say.model_zh + '，但没有一台应答的服务器加载了它，调用方得到的错误 Triton 完全不计。' + say.lacked_by_zh + say.returns_zh('subject:tritonobs_model_unloaded_begins:info') + '请在服务器日志中查找卸载或加载失败的原因，或将其从集群文件中去掉。',
+          description_zh: '集群文件列有 ' + say.model_zh + '，但没有一台可达的服务器加载了它，调用方得到的错误 Triton 完全不计。' + say.lacked_by_zh + say.returns_zh('subject:tritonobs_model_unloaded_begins:info') + '请在服务器日志中查找卸载或加载失败的原因，或将其从集群文件中去掉。',
           board: board,
         }, wait='1m', keep='5m') + shards.parts([answers]),
         text.alert('TritonWorkerDead', 'critical', text.owned_version(again.dead.alert(dead)), {
           summary: 'A worker is dead although Triton calls its model ready.',
-          description: 'The process of model instance {{ $labels.model_instance }} of ' + say.model + ' on {{ $labels.%(replicaLabel)s }} has had no heartbeat for over {{ %(mediumSeconds)s | humanizeDuration }}. Triton still calls the model ready, and requests to it fail or hang.' + say.returns('model_instance:tritonobs_worker_dead_begins:info') + ' Reload the model, or restart the server if the worker hangs; its log says why it died.',
+          description: 'The process of model instance {{ $labels.model_instance }} of ' + say.model + ' on {{ $labels.%(replicaLabel)s }} has had no heartbeat for over {{ %(mediumSeconds)s | humanizeDuration }}. Triton still calls the model ready, and requests to it fail or hang.' + say.returns('model_instance:tritonobs_worker_dead_begins:info') + " Reload the model, or restart the server if the worker hangs; Triton's log has the reason.",
           summary_zh: say.model_zh + ' 的一个工作进程已死亡，模型却显示就绪。',
           description_zh: '{{ $labels.%(replicaLabel)s }} 上模型实例 {{ $labels.model_instance }} 的进程很久没有心跳；Triton 仍称模型就绪，发给它的请求会失败或挂起。' + say.returns_zh('model_instance:tritonobs_worker_dead_begins:info') + '请重新加载模型；若进程卡死，请重启服务器。原因见其日志。',
           board: boards.link('model', ['model', 'version'], 'model_version:tritonobs_workers:count'),
@@ -138,7 +138,7 @@ function(config)
       soon: text.group('alerts.traffic', config.evaluationInterval, [
         text.alert('TritonServerDown', 'critical', down, {
           summary: 'A Triton server cannot be scraped.',
-          description: 'Prometheus has received no metrics from {{ $labels.%(replicaLabel)s }} for %(serverDownFor)s: the server is down, unreachable, or too busy to answer. Nothing is known about its models.' + say.comes_and_goes + ' Check whether it runs and what its log says.',
+          description: 'Prometheus has received no metrics from {{ $labels.%(replicaLabel)s }} for %(serverDownFor)s: the server is down, unreachable, or too busy to respond. Its models are not monitored.' + say.comes_and_goes + ' Check whether it is running, and read its log.',
           summary_zh: '无法抓取 {{ $labels.%(replicaLabel)s }} 上的 Triton。',
           description_zh: 'Prometheus 已有 %(serverDownFor)s 没有从 {{ $labels.%(replicaLabel)s }} 得到指标：服务器已停止、不可达，或忙得无法应答。它的模型状态未知。' + say.comes_and_goes_zh + '请查看进程是否在运行以及它的日志。',
           board: boards.link('hosts', [], 'up'),
@@ -149,8 +149,8 @@ function(config)
             unless on (%(cluster)s)
           %(targets)s
         |||, { targets: targets }), {
-          summary: 'Prometheus scrapes no Triton server any more.',
-          description: 'Prometheus knows no scrape target%(of_cluster)s with %(triton)s: service discovery answers with an empty list, the job was renamed or lost the label, or the agent that sends their samples is gone. Nothing is known about any model, and no other alert fires for that. Look at the page Status, Service discovery of Prometheus.',
+          summary: 'Prometheus has no Triton server to scrape.',
+          description: 'Prometheus has no scrape target%(of_cluster)s with %(triton)s: service discovery returns an empty list, the job was renamed or lost the label, or the agent that sends their samples is gone. No model is monitored, and no other alert reports that. Look at Status, Service discovery in Prometheus.',
           summary_zh: 'Prometheus 不再抓取任何 Triton 服务器。',
           description_zh: 'Prometheus 没有任何抓取目标%(cluster_zh)s：服务发现返回空列表，job 被改名、丢失标签，或发送样本的 agent 已不在。所有模型的情况都不得而知，其他告警也不会触发。请查看 Prometheus 的 Service discovery 页面。',
           board: boards.link('hosts', [], 'up'),
@@ -176,7 +176,7 @@ function(config)
           group by (%(model)s, %(replica)s) (replica_model_version:triton_requests_succeeded:rate%(short)s)
         |||, { scraped: scraped.here })), {
           summary: 'A server has lost a model that others have.',
-          description: say.model + ' was loaded on {{ $labels.%(replicaLabel)s }} until {{ $value | humanizeTimestamp }} and is not any more; other servers have it. Requests that still go there get 404, which Triton does not count. Load it again, or take the server out of the balancer. The alert ends after an hour.',
+          description: say.model + ' is no longer loaded on {{ $labels.%(replicaLabel)s }} (last seen {{ $value | humanizeTimestamp }}), but still is on other servers. Requests that still go there get 404, which Triton does not count. Reload it, or remove the server from the load balancer. The alert resolves after an hour.',
           summary_zh: say.model_zh + ' 从 {{ $labels.%(replicaLabel)s }} 上消失了。',
           description_zh: say.model_zh + ' 在 {{ $labels.%(replicaLabel)s }} 上加载到 {{ $value | humanizeTimestamp }} 为止，现在没有了，而其他服务器仍有。仍发往该处的请求得到 404，Triton 不计。请重新加载，或把该服务器移出负载均衡。',
           board: board,
@@ -190,9 +190,9 @@ function(config)
         |||, { missing: missing }), {
           summary: 'A model version of the fleet file is not loaded, but others of its model are.',
           description: 'The fleet file lists ' + say.model +
-                       ', and no server has it, while other versions of the model are loaded and take its requests. Before a rollout this is expected; after one, take the old version out of the fleet file. Callers that request this version get errors.',
+                       ', and no server has it, while other versions of the model are loaded and serve its requests. Before a rollout this is expected; after one, remove the old version from the fleet file. Clients that request this version get errors.',
           summary_zh: say.model_zh + ' 未加载，其他版本已加载。',
-          description_zh: '集群文件承诺了 ' + say.model_zh + '，但没有服务器加载它，同一模型的其他版本已加载并收到请求。上线之前这是正常的；上线之后请从集群文件中去掉旧版本。指定该版本的调用方会得到错误。',
+          description_zh: '集群文件列有 ' + say.model_zh + '，但没有服务器加载它，同一模型的其他版本已加载并收到请求。上线之前这是正常的；上线之后请从集群文件中去掉旧版本。指定该版本的调用方会得到错误。',
           board: board,
         }, wait='15m'),
         text.alert('TritonTrafficDrop', 'warning', text.owned_whole(|||
@@ -212,10 +212,10 @@ function(config)
           unless on (%(model)s)
           model_version:triton_servers_unreachable:count
         |||), {
-          summary: 'A model gets far fewer requests than usual at this time.',
-          description: say.model + ' gets ' + say.number + ' requests/s; yesterday at this time it was ' +
+          summary: 'A model receives far fewer requests than usual at this time.',
+          description: say.model + ' receives ' + say.number + ' requests/s; yesterday at this time it was ' +
                        say.look('subject:triton_requests:rate5m', ['model', 'version'], 'printf "%%.4g"', ' offset %(span1d)s') +
-                       '. A caller stopped or fails before it reaches Triton: look at callers, load balancers and DNS.',
+                       '. A client stopped, or fails before it reaches Triton: check the clients, load balancers and DNS.',
           summary_zh: say.model_zh + ' 的请求远少于平日此时。',
           description_zh: say.model_zh + ' 每秒收到 ' + say.number + ' 个请求；昨天此时为 ' + say.look('subject:triton_requests:rate5m', ['model', 'version'], modifier=' offset %(span1d)s') + '。有调用方停止了，或在到达 Triton 之前就失败了：请检查调用方、负载均衡和网络。',
           board: board,
@@ -279,11 +279,11 @@ function(config)
         unless on (%(model)s)
         (model_instance:tritonobs_worker_alive:bool == 0)
       |||, { stopped: within(stopped), back: within(back) })), {
-        summary: 'A model gets no requests any more.',
-        description: 'No request for ' + say.model +
-                     ' has come for 10 minutes or more, although it is loaded, its workers live and Prometheus scrapes them{{ with ' +
-                     yesterday + ' }}; yesterday at this time it got {{ . | first | value | printf "%%.4g" }}/s{{ else }}; Prometheus has no data of yesterday, and a job that runs once a day looks the same on its first day{{ end }}. Look at its callers, load balancers and DNS. The alert lasts until a request comes, at most a day.',
-        summary_zh: '不再有人请求 ' + say.model_zh + '。',
+        summary: 'A model has stopped receiving requests.',
+        description: say.model +
+                     ' has received no request for 10 minutes or more, although it is loaded, its workers are alive and Prometheus scrapes them{{ with ' +
+                     yesterday + ' }}; yesterday at this time it received {{ . | first | value | printf "%%.4g" }}/s{{ else }}; Prometheus has no data of yesterday, and a job that runs once a day looks the same on its first day{{ end }}. Check its clients, load balancers and DNS. The alert resolves with the next request, or after a day.',
+        summary_zh: say.model_zh + ' 不再收到请求。',
         description_zh: say.model_zh + ' 已加载，工作进程正常，Prometheus 也能看到，但十分钟没有任何请求{{ with ' + yesterday + ' }}，昨天此时每秒 {{ . | first | value | printf "%%.4g" }} 个{{ else }}；昨天此时的情况 Prometheus 不知道：若是每天运行一次的任务，从第二天起不再告警{{ end }}。请检查调用方、负载均衡和 DNS。恢复请求后解除，最迟一天。',
         board: boards.link('model', ['model', 'version'], 'subject:triton_requests:rate5m'),
       }, wait='30s'),

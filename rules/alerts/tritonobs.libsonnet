@@ -32,14 +32,14 @@ function(config)
       unless on (%(cluster)s)
       (up{%(serve)s} == 1)
     |||, {
-      summary: 'Prometheus gets no answer from tritonobs serve.',
-      description: 'Prometheus cannot scrape {{ $labels.instance }}: no message of its robots is sent, and limits stay in force for an hour. Start `tritonobs serve` again; Alertmanager repeats the alerts.',
+      summary: 'Prometheus cannot scrape tritonobs serve.',
+      description: 'Prometheus cannot scrape {{ $labels.instance }}: no message of its robots is sent, and limits stay in force for an hour. Restart `tritonobs serve`; Alertmanager repeats the alerts.',
       summary_zh: 'tritonobs serve 没有应答。',
-      description_zh: 'Prometheus 无法抓取 {{ $labels.instance }}：机器人的消息发不出去，限额保留一小时。请重新启动 `tritonobs serve`；等待的消息由 Alertmanager 保留。',
+      description_zh: 'Prometheus 无法抓取 {{ $labels.instance }}：机器人的消息发不出去，限额保留一小时。请重新启动 `tritonobs serve`；告警由 Alertmanager 重复发送。',
       board: board,
     }, wait='1m'),
     text.alert('TritonobsFleetFileInvalid', 'warning', 'tritonobs_config_valid{%(serve)s} == 0', {
-      summary: 'The current fleet file is refused.',
+      summary: 'The current fleet file is invalid.',
       description: 'The fleet file on {{ $labels.instance }} has errors, so the last valid one stays in use and later changes have no effect. Run `tritonobs validate` on it.',
       summary_zh: 'tritonobs serve 拒绝当前的集群文件。',
       description_zh: '{{ $labels.instance }} 上的集群文件有错误，沿用最后的有效版本，之后的修改不生效。请对它执行 `tritonobs validate`。',
@@ -51,7 +51,7 @@ function(config)
       (tritonobs_delivery_waiting_calls{%(serve)s} > 0)
     |||, {
       summary: 'Messages to a robot are not delivered.',
-      description: 'Robot {{ $labels.robot }}' + chat + ' refuses messages or cannot be reached while alerts wait for it. Its metric tritonobs_delivery_errors_total names the code; `tritonobs notify test {{ $labels.robot }}` repeats it.',
+      description: 'Robot {{ $labels.robot }}' + chat + ' rejects messages or cannot be reached while alerts wait for it. Its metric tritonobs_delivery_errors_total has the code; `tritonobs notify test {{ $labels.robot }}` repeats it.',
       summary_zh: '发给机器人 {{ $labels.robot }} 的消息无法送达。',
       description_zh: '有告警在等待，而机器人 {{ $labels.robot }}' + chat + ' 拒收消息或不可达。指标 tritonobs_delivery_errors_total 写明错误码；`tritonobs notify test {{ $labels.robot }}` 可复现。',
       board: board,
@@ -70,7 +70,7 @@ function(config)
       (increase(tritonobs_task_failures_total{%(serve)s}[%(span15m)s]) > 5)
     |||, {
       summary: 'A task of tritonobs serve fails.',
-      description: 'tritonobs serve on {{ $labels.instance }} starts its task {{ $labels.task }} again and again. The work of this task is not done; all other tasks go on. /readyz of serve says since when and why.',
+      description: 'tritonobs serve on {{ $labels.instance }} restarts its task {{ $labels.task }} repeatedly. The work of this task is not done; all other tasks continue. /readyz of serve says since when and why.',
       summary_zh: 'tritonobs serve 的一个任务失败。',
       description_zh: '{{ $labels.instance }} 上的 tritonobs serve 一再重启任务 {{ $labels.task }}。该任务的工作没有完成，其余照常。serve 的 /readyz 说明何时开始及原因。',
       board: boards.link('delivery', [], 'tritonobs_task_up'),
@@ -80,9 +80,9 @@ function(config)
   local rules = [
     text.alert('TritonobsRulesFailing', 'warning', of_our_groups('prometheus_rule_evaluation_failures_total'), {
       summary: 'Rules of tritonobs fail.',
-      description: 'Prometheus on {{ $labels.instance }} could not evaluate rules of ' + groups + ': their records are missing and their alerts cannot fire. The page Status, Rules shows the error.',
+      description: 'Prometheus on {{ $labels.instance }} could not evaluate rules of ' + groups + ': their records are missing and their alerts cannot fire. Status, Rules in Prometheus shows the error.',
       summary_zh: '{{ $labels.instance }} 上 tritonobs 的规则执行失败。',
-      description_zh: 'Prometheus 无法执行' + groups_zh + '：它的记录缺失，它的告警无人监视。错误见 Status 下的 Rules 页面。',
+      description_zh: 'Prometheus 无法执行' + groups_zh + '：它的记录缺失，它的告警不会触发。错误见 Status 下的 Rules 页面。',
       board: boards.link('delivery', [], 'prometheus_rule_evaluation_failures_total'),
     }, wait='1m', keep='5m'),
     text.alert('TritonobsRulesLate', 'warning', of_our_groups('prometheus_rule_group_iterations_missed_total'), {
@@ -99,9 +99,9 @@ function(config)
       max by (%(cluster)s) (tritonobs_delivers{%(serve)s}) == 0
     |||, {
       summary: 'No tritonobs serve delivers alerts.',
-      description: 'Of the tritonobs serve that answer, {{ $value }} deliver: each waits for the holder of the Lease and answers 503, so no message of its robots is sent. The log of serve says why the Lease cannot be taken; usually the permission on Leases is missing. Alertmanager repeats the alerts.',
+      description: 'No running tritonobs serve%(of_cluster)s holds the Lease: each returns 503, and no message of their robots is sent. The log of serve says why the Lease cannot be acquired; usually the permission on Leases is missing. Alertmanager repeats the alerts.',
       summary_zh: '没有 tritonobs serve 在发送告警。',
-      description_zh: '有回答的 tritonobs serve 中 {{ $value }} 个在发送：每个都在等待 Lease 的持有者，并回答 503：没有任何钉钉消息发出。日志说明为何取不到 Lease，多半是缺少 Lease 的权限。Alertmanager 会保留等待的告警。',
+      description_zh: '没有任何运行中的 tritonobs serve%(cluster_zh)s持有 Lease：每个都返回 503，没有任何机器人消息发出。日志说明为何取不到 Lease，多半是缺少 Lease 的权限。Alertmanager 会重复发送告警。',
       board: boards.link('delivery', [], 'tritonobs_delivers'),
     }, wait='1m'),
   ];

@@ -39,28 +39,28 @@ local say =
     // How many requests wait in the queue and how busy the model instances are. Triton does not count what a full queue
     // rejects.
     waiting:
-      '{{ ' + pending + ' }} ' + first + ' requests wait in its queue{{ ' + busy + ' }} and its model instances work {{ . | first | value | humanizePercentage }} of the time{{ end }}' +
-      '; Triton does not count requests that a full queue refuses, so callers may send more than that.{{ end }}',
+      '{{ ' + pending + ' }} ' + first + ' requests wait in its queue{{ ' + busy + ' }} and its model instances are {{ . | first | value | humanizePercentage }} busy{{ end }}' +
+      '; Triton does not count requests that a full queue rejects, so clients may send more than that.{{ end }}',
     waiting_zh:
       '{{ ' + pending + ' }}队列中有 ' + first + ' 个请求在等待{{ ' + busy + ' }}，模型实例 {{ . | first | value | humanizePercentage }} 的时间在工作{{ end }}' +
       '；队列满时被拒的请求 Triton 不计，真实来量可能更大。{{ end }}',
 
     // How often a server went down, if at least twice in three hours.
     comes_and_goes:
-      '{{ ' + outages + ' }} It comes and goes: {{ . | first | value }} outages in three hours, and this lasts until it has answered for an hour.{{ end }}',
+      '{{ ' + outages + ' }} It is flapping: {{ . | first | value }} outages in three hours. The alert resolves after an hour without an outage.{{ end }}',
     comes_and_goes_zh:
       '{{ ' + outages + ' }}它时好时坏：三小时内中断 {{ . | first | value }} 次；连续应答一小时后本告警才结束。{{ end }}',
 
     // How often the condition of an alert began, if at least twice in three hours (lib/again.libsonnet).
     local often(begins) = 'with printf "max(count_over_time(' + begins + '{%(clusterIs)smodel=%%q,version=%%q}[%(span3h)s])) >= 2" %(clusterValue)s(print $labels.model) (print $labels.version) | query',
     returns(begins)::
-      '{{ ' + often(begins) + ' }} It comes and goes: {{ . | first | value }} times in three hours, and this lasts until an hour has passed without it.{{ end }}',
+      '{{ ' + often(begins) + ' }} It is flapping: {{ . | first | value }} times in three hours. The alert resolves after an hour without a recurrence.{{ end }}',
     returns_zh(begins)::
       '{{ ' + often(begins) + ' }}它时有时无：三小时内 {{ . | first | value }} 次；连续一小时没有再出现后本告警才结束。{{ end }}',
 
-    // The pipelines that call this model and fail with it.
+    // The pipelines that call this model and are affected.
     local callers = 'with printf "group by (pipeline) (pipeline_stage_model:tritonobs_pipeline_calls:held{%(clusterIs)smodel=%%q})" %(clusterValue)s(print $labels.model) | query',
-    called_by: '{{ ' + callers + ' }} Pipelines that call it fail with it:{{ range . }} {{ .Labels.pipeline }};{{ end }} they have no page of their own.{{ end }}',
+    called_by: '{{ ' + callers + ' }} Affected pipelines:{{ range . }} {{ .Labels.pipeline }};{{ end }} they do not page separately.{{ end }}',
     called_by_zh: '{{ ' + callers + ' }}调用它的流水线同受影响：{{ range . }}{{ .Labels.pipeline }}；{{ end }}不再为此单独告警。{{ end }}',
     // The same of a model that is not loaded: an ensemble is not loaded without it either.
     lacked_by: '{{ ' + callers + ' }} Pipelines that call it fail or are not loaded either:{{ range . }} {{ .Labels.pipeline }};{{ end }} load this model first.{{ end }}',
@@ -68,13 +68,13 @@ local say =
 
     // Whether the growth of a forecast was compared with yesterday.
     local grew = 'with printf "subject:triton_requests_offered:mean15m{%(clusterIs)smodel=%%q,version=%%q} offset %(span1d)s" %(clusterValue)s(print $labels.model) (print $labels.version) | query',
-    unexplained: '{{ ' + grew + ' }}Neither yesterday nor last week explains the growth.{{ else }}Prometheus has no data of yesterday, so it may be the usual rise of the morning.{{ end }}',
+    unexplained: '{{ ' + grew + ' }}Neither yesterday nor last week explains the growth.{{ else }}Prometheus has no data of yesterday, so it may be the usual morning rise.{{ end }}',
     unexplained_zh: '{{ ' + grew + ' }}昨天和上周都解释不了这一增长。{{ else }}Prometheus 没有昨天的数据，也可能是每天早晨的正常上升。{{ end }}',
 
     // Whether a full queue keeps the alert firing: an overflow was seen, and the traffic that Triton counts now is below the
     // limit.
     local kept = 'with printf "subject:tritonobs_limit_kept:info{%(clusterIs)smodel=%%q,version=%%q}" %(clusterValue)s(print $labels.model) (print $labels.version) | query',
-    kept: '{{ ' + kept + ' }} Its queue has been full since the limit was exceeded: Triton does not count refused requests, so the overload goes on although fewer are counted.{{ end }}',
+    kept: '{{ ' + kept + ' }} Its queue has been full since the limit was exceeded: Triton does not count rejected requests, so the overload continues although the counted rate is lower.{{ end }}',
     kept_zh: '{{ ' + kept + ' }}自超限以来队列一直是满的：被拒的请求 Triton 不计，因此虽然计数较少，过载仍在继续。{{ end }}',
 
     // Alerts that fire for other models of the same pipeline and may be the cause.
@@ -104,8 +104,8 @@ local budget =
   {
     english: filled({
       colon: ': ',
-      left: 'of its error budget for %(sloPeriod)s {{ . | first | value | humanizePercentage }} is left',
-      gone: ', at this pace gone in {{ . | first | value | humanizeDuration }}',
+      left: '{{ . | first | value | humanizePercentage }} of its error budget for %(sloPeriod)s is left',
+      gone: ', and is exhausted in {{ . | first | value | humanizeDuration }} at this burn rate',
       over: 'its error budget for %(sloPeriod)s is spent' + times(' %(number)s times over'),
     }),
     chinese: filled({

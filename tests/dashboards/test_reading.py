@@ -161,9 +161,7 @@ def test_what_failed_on_the_way_of_an_alert_is_red(built):
 def test_hostile_names_are_names(built):
     """A model may be called `a.b+c (x)`; its colour is its own."""
     boards = load_boards({"models": (("a.b+c (x)", ("1",)), ("aXb+c (x)", ("1",)))})
-    (panel,) = [
-        one for _, one in graphs({"fleet": boards["fleet"]}) if one["title"].startswith("Time in the queue")
-    ]
+    (panel,) = [one for _, one in graphs({"fleet": boards["fleet"]}) if one["title"].startswith("Queue time")]
 
     assert colour_of(panel, "a.b+c (x) 1") not in {None, colour_of(panel, "aXb+c (x) 1")}
 
@@ -195,9 +193,7 @@ def lab(colour, eyes):
 @pytest.mark.parametrize("eyes", EYES.values(), ids=EYES)
 def test_hues_are_told_apart_by_all_eyes(built, eyes):
     """Any two of the eight hues differ by more than 10 in CIE76, where 2.3 is just noticeable."""
-    (panel,) = [
-        one for _, one in graphs({"fleet": built["fleet"]}) if one["title"].startswith("Time in the queue")
-    ]
+    (panel,) = [one for _, one in graphs({"fleet": built["fleet"]}) if one["title"].startswith("Queue time")]
     hues = [lab(colour_of(panel, f"{model} {versions[0]}"), eyes) for model, versions in MODELS]
     apart = [
         sum((a - b) ** 2 for a, b in zip(one, other, strict=True)) ** 0.5

@@ -235,7 +235,7 @@ def test_a_board_has_data_from_the_containers(composed):
     board = load_boards(knobs_of(client, start=now - 120, end=now))["fleet"]
     story = read_drawing(client, board, {}, start=now - 120, end=now)
 
-    assert not {"Requests a second and their limit", "Latency P99", "Replicas up"} & set(story.silent)
+    assert not {"Requests per second and their limit", "Latency P99", "Replicas up"} & set(story.silent)
 
 
 def test_nobody_is_root_and_root_file_systems_are_closed(composed):

@@ -105,7 +105,7 @@ def test_the_post_mortem_as_html_has_panels_of_the_boards(kept, fleet, monkeypat
     assert asked == [
         (
             "http://127.0.0.1:2",
-            ("model", "Requests/s and limit"),
+            ("model", "Requests per second and their limit"),
             ("in*spect",),
             "Asia/Shanghai",
         )

@@ -51,10 +51,10 @@ def test_pools_of_both_kinds_and_their_autoscalers_are_drawn(tmp_path):
     drawn = _drawn()
     large, small = {**LARGE, "pool": "triton-large"}, {**SMALL, "pool": "triton-small"}
     checks = (
-        reads(drawn["Servers of a pool A"], 1, (large, 3), (small, 2)),
-        reads(drawn["Servers of a pool B"], 1, (large, 4), (small, 2)),
-        reads(drawn["Servers that autoscalers request A"], 1, (SCALER, 4)),
-        reads(drawn["Servers that autoscalers request B"], 1, (SCALER, 8)),
+        reads(drawn["Ready replicas A"], 1, (large, 3), (small, 2)),
+        reads(drawn["Ready replicas B"], 1, (large, 4), (small, 2)),
+        reads(drawn["Desired replicas of autoscalers A"], 1, (SCALER, 4)),
+        reads(drawn["Desired replicas of autoscalers B"], 1, (SCALER, 8)),
     )
     case = Case(says="pools", world=world, rules=(), checks=checks)
 

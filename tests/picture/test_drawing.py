@@ -184,12 +184,12 @@ def _pictures(text):
 
 def test_a_few_panels_are_pictures_of_their_own(client):
     """Asked for by board and title, whatever window the rules have; in the zone that is wanted."""
-    wanted = [("model", "Outcomes"), ("fleet", "Requests a second by replica"), ("model", "No such panel")]
+    wanted = [("model", "Outcomes"), ("fleet", "Requests per second by replica"), ("model", "No such panel")]
     span = Span(start=NOW - 600, end=NOW)
 
     found = pictures(client, wanted, ["inspect"], span=span, zone=ZoneInfo("Asia/Shanghai"))
 
-    assert [title for title, _ in found] == ["Outcomes, 20 s", "Requests a second by replica, 20 s"]
+    assert [title for title, _ in found] == ["Outcomes, 20 s", "Requests per second by replica, 20 s"]
     at = datetime.fromtimestamp(NOW - 300, ZoneInfo("Asia/Shanghai"))
     for _, svg in found:
         assert svg.startswith(b"<?xml")
@@ -208,7 +208,7 @@ def test_hostile_names_are_text_in_a_picture(client, wire, hostile):
     wire.metric = dict.fromkeys(wire.metric, hostile)
 
     ((_, svg),) = pictures(
-        client, [("fleet", "Requests a second by replica")], [], span=Span(start=NOW - 600, end=NOW)
+        client, [("fleet", "Requests per second by replica")], [], span=Span(start=NOW - 600, end=NOW)
     )
 
     assert b"<script" not in svg

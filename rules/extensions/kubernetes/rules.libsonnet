@@ -32,8 +32,8 @@ function(config)
         'kube_statefulset_status_replicas_updated',
       ),
     ]), {
-      summary: 'A pool has fewer servers than it should have.',
-      description: '{{ with $labels.deployment }}Deployment {{ . }}{{ end }}{{ with $labels.statefulset }}StatefulSet {{ . }}{{ end }} in namespace {{ $labels.namespace }} should have {{ $value }} servers and has fewer that are ready. The others carry its traffic. `kubectl describe` of a missing pod says why, such as no room, no image or a failing probe.',
+      summary: 'A pool has fewer ready servers than desired.',
+      description: '{{ with $labels.deployment }}Deployment {{ . }}{{ end }}{{ with $labels.statefulset }}StatefulSet {{ . }}{{ end }} in namespace {{ $labels.namespace }} should have {{ $value }} servers and has fewer that are ready. The others serve its traffic. `kubectl describe` of a missing pod has the reason, such as no capacity, no image or a failing probe.',
       summary_zh: '服务器池中的服务器少于应有数量。',
       description_zh: '命名空间 {{ $labels.namespace }} 中的{{ with $labels.deployment }} Deployment {{ . }}{{ end }}{{ with $labels.statefulset }} StatefulSet {{ . }}{{ end }} 应有 {{ $value }} 台服务器，就绪的更少，其余服务器承担它的流量。对缺少的 Pod 执行 `kubectl describe` 可知原因：没有资源、没有镜像或探针失败。',
       board: pool('kube_deployment_status_replicas_available'),
@@ -53,7 +53,7 @@ function(config)
       summary: 'An autoscaler has no metric to scale by.',
       description: 'The HorizontalPodAutoscaler {{ $labels.horizontalpodautoscaler }} in namespace {{ $labels.namespace }} gets no value of its metric and does not scale: more traffic adds no servers. `kubectl describe hpa` names the metric; query it in Prometheus.',
       summary_zh: '自动扩缩没有可依据的指标。',
-      description_zh: '命名空间 {{ $labels.namespace }} 中的 HorizontalPodAutoscaler {{ $labels.horizontalpodautoscaler }} 得不到指标值，保持不动：流量增加也不会增加服务器。`kubectl describe hpa` 给出指标名，请在 Prometheus 中查询它。',
+      description_zh: '命名空间 {{ $labels.namespace }} 中的 HorizontalPodAutoscaler {{ $labels.horizontalpodautoscaler }} 得不到指标值，不再扩缩：流量增加也不会增加服务器。`kubectl describe hpa` 给出指标名，请在 Prometheus 中查询它。',
       board: pool('kube_horizontalpodautoscaler_status_condition'),
     }, wait='3m'),
     text.alert('TritonAutoscalerAtMaximum', 'warning', fit(|||
@@ -79,8 +79,8 @@ function(config)
         )[%(span1h)s:1m]
       ) >= %(autoscalerTurns)s
     |||, { of: autoscaler, desired: 'kube_horizontalpodautoscaler_status_desired_replicas' }), {
-      summary: 'An autoscaler grows and shrinks its pool again and again.',
-      description: 'The HorizontalPodAutoscaler {{ $labels.horizontalpodautoscaler }} in namespace {{ $labels.namespace }} changed {{ $value }} times between growing and shrinking within an hour. Servers that start do no work yet, and those that stop hand their work over. Let it shrink later and slower (`behavior.scaleDown`), or scale by a value that moves less.',
+      summary: 'An autoscaler is flapping: it scales its pool up and down repeatedly.',
+      description: 'The HorizontalPodAutoscaler {{ $labels.horizontalpodautoscaler }} in namespace {{ $labels.namespace }} changed between scaling up and down {{ $value }} times within an hour. Servers that start serve no requests yet, and those that stop drain theirs. Let it scale down later and more slowly (`behavior.scaleDown`), or scale by a more stable metric.',
       summary_zh: '自动扩缩反复扩容又缩容。',
       description_zh: '命名空间 {{ $labels.namespace }} 中的 HorizontalPodAutoscaler {{ $labels.horizontalpodautoscaler }} 在一小时内有 {{ $value }} 次在扩容与缩容之间转向。启动中的服务器不处理请求，退出的服务器要交出请求。请让缩容更晚、更慢（`behavior.scaleDown`），或改用波动更小的指标。',
       board: pool('kube_horizontalpodautoscaler_status_desired_replicas'),

@@ -188,7 +188,7 @@ function(config)
       )
     |||, {
       summary: 'Traces are lost.',
-      description: 'The receiver of traces on {{ $labels.instance }} loses some of the traces that it gets (reason {{ $labels.reason }}): percentiles from traces, and SLOs on them, are computed from fewer requests, or the collector lacks some.',
+      description: 'The receiver of traces on {{ $labels.instance }} drops some of the traces that it receives (reason {{ $labels.reason }}): percentiles from traces, and SLOs on them, are computed from fewer requests, or the collector lacks some.',
       summary_zh: '追踪数据丢失。',
       description_zh: '{{ $labels.instance }} 上的追踪接收器丢失了部分数据（原因 {{ $labels.reason }}）：来自追踪的分位数及其 SLO 依据的请求变少，或收集器缺少部分追踪。',
       board: boards.link('delivery', [], 'tritonobs_trace_dropped_total'),

@@ -15,7 +15,7 @@ from tritonobs.render.rules import evaluate_mixin
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(120)]
 # Queues are Triton's; no server stands behind these pages.
-ABSENT = "Requests waiting"
+ABSENT = "Queue length"
 PAGES = [
     path.read_text() for path in (Path(__file__).parents[2] / "dashboards" / "expositions").glob("*.prom")
 ]

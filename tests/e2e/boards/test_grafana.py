@@ -90,9 +90,7 @@ def test_every_panel_shows_something_in_grafana(grafana, browser, busy, cards, n
     words = {"model": ["inspect"]} if name == "model" else {}
     # Queues are Triton's; no server stands behind the pages of the cards.
     panels = {
-        title: sort
-        for title, sort in types_of(board).items()
-        if not (vendors and title == "Requests waiting")
+        title: sort for title, sort in types_of(board).items() if not (vendors and title == "Queue length")
     }
     said = words_of(board)
     # One replica has no peers, and no stage is given bytes: the panels say so.

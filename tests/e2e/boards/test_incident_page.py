@@ -19,7 +19,11 @@ PICTURES = tuple(
         title=title,
         svg=b"<svg xmlns='http://www.w3.org/2000/svg' width='380' height='200' viewBox='0 0 380 200'/>",
     )
-    for title in ("Requests/s and limit, 1 min", "Outcomes, 1 min", "Requests waiting, 5 min")
+    for title in (
+        "Requests per second and their limit, 1 min",
+        "Outcomes, 1 min",
+        "Requests queued and in flight, 5 min",
+    )
 )
 LONG = "inspect_" + "x" * 120
 

@@ -24,8 +24,8 @@ LIVE = tuple(name for name in names.BOARDS if name not in {"accelerators", "lang
 SAID = {
     "Replica compared with its peers, 5 min",
     "Input bytes, 1 min",
-    "Servers of a pool",
-    "Servers that autoscalers request",
+    "Ready replicas",
+    "Desired replicas of autoscalers",
 }
 
 
@@ -107,7 +107,7 @@ def test_every_part_of_delivery_tells_what_it_costs(busy):
     def missing():
         story = busy.drawn(busy.boards()["delivery"])
         jobs = {answer.panel.title: {line.name for line in answer.lines} for answer in story.answers}
-        seen = jobs["Memory of the parts"] & jobs["CPU of the parts"]
+        seen = jobs["Component memory"] & jobs["Component CPU"]
         return {"tritonobs", "prometheus", "alertmanager"} - seen
 
     assert not busy.until(missing, 60)

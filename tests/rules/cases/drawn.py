@@ -48,7 +48,7 @@ CASES = (
             fires(ABOVE, 11.5, severity="critical", **MODEL),
             reads(f"({USED}) > bool 1", 11.5, (MODEL, 1)),
             reads(f"({USED}) > bool 1", 9.5, (MODEL, 0)),
-            reads(f"count({drawn('fleet', 'Requests a second and')} > 6)", 11.5, ({}, 1)),
+            reads(f"count({drawn('fleet', 'Requests per second and')} > 6)", 11.5, ({}, 1)),
         ),
     ),
     Case(

@@ -1,4 +1,4 @@
-"""The line of a runbook, in both languages, that says how many false pages its alert is allowed."""
+"""The line of a runbook, in both languages, that says how many false positives its alert is allowed."""
 
 from __future__ import annotations
 
@@ -8,19 +8,19 @@ import re
 def budget_lines(a_day: float) -> tuple[str, str]:
     """English and Chinese."""
     return (
-        f"False-page budget: {a_day:g} a day over a healthy fleet (`bench/false_pages.py`).",
+        f"False-positive budget: {a_day:g} per day over a healthy fleet (`bench/false_pages.py`).",
         f"误报预算：健康的集群中每天 {a_day:g} 次（`bench/false_pages.py`）。",  # noqa: RUF001 (Chinese)
     )
 
 
 def with_budget(page: str, a_day: float) -> str:
-    """The page with both lines, each below what it says about false alarms, and without older ones.
+    """The page with both lines, each below what it says about false positives, and without older ones.
 
     Raises:
-        ValueError: the page has no paragraph about false alarms in one of the languages.
+        ValueError: the page has no paragraph about false positives in one of the languages.
     """
-    bare = re.sub(r"\n(?:False-page budget|误报预算)[:：][^\n]*\n", "", page)  # noqa: RUF001 (Chinese)
-    for start, line in zip(("False alarm: ", "误报："), budget_lines(a_day), strict=True):  # noqa: RUF001 (Chinese)
+    bare = re.sub(r"\n(?:False-positive budget|误报预算)[:：][^\n]*\n", "", page)  # noqa: RUF001 (Chinese)
+    for start, line in zip(("False positives: ", "误报："), budget_lines(a_day), strict=True):  # noqa: RUF001 (Chinese)
         found = re.search(rf"^{start}[^\n]*(?:\n[^\n]+)*\n", bare, re.MULTILINE)
         if found is None:
             raise ValueError(f"no paragraph begins with {start}")

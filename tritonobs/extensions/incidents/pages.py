@@ -58,20 +58,20 @@ _MOST_MODELS = 5
 _LEAD_SECONDS, _LONGEST_SECONDS = 600.0, 6 * 3600.0
 Panel = tuple[str, str]
 """A board and the title of one of its panels, without the window, which depends on the rules."""
-_REQUESTS: Final = ("model", "Requests/s and limit")
+_REQUESTS: Final = ("model", "Requests per second and their limit")
 _OUTCOMES: Final = ("model", "Outcomes")
 _PERCENTILES: Final = ("model", "Percentiles")
 _STAGES: Final = ("model", "P99 by stage")
 _ERRORS: Final = ("model", "Error ratio by version")
 _VERSIONS: Final = ("model", "Traffic by version")
 _WHERE: Final = ("model", "Where the time goes")
-_WAITING: Final = ("model", "Requests waiting")
+_WAITING: Final = ("model", "Requests queued and in flight")
 _BUSY: Final = ("model", "Model instances busy")
-_REPLICAS: Final = ("fleet", "Requests/s by replica")
+_REPLICAS: Final = ("fleet", "Requests per second by replica")
 _PEERS: Final = ("fleet", "Replica compared with its peers")
 OF_MODEL: Final = (_REQUESTS, _OUTCOMES, _STAGES)
 OF_FLEET: Final = (
-    ("fleet", "Requests/s and limit"),
+    ("fleet", "Requests per second and their limit"),
     _REPLICAS,
     ("fleet", "Latency P99"),
 )

@@ -99,7 +99,7 @@ def batch_too_large(view: View) -> Iterator[Cause]:
             ),
             next_steps=(
                 "let fewer requests run at once (max_num_seqs of vLLM, max_batch_size of TensorRT-LLM)",
-                "add a replica, or slow down the caller that sends more",
+                "add a replica, or throttle the client that sends more",
             ),
             asked=("llm_running", "token_seconds"),
         )
@@ -127,7 +127,7 @@ def tokens_limit(view: View) -> Iterator[Cause]:
                 Evidence("limit", None, limit, "per_second"),
             ),
             next_steps=(
-                "find the callers with long prompts or responses, and slow them down or bound max_tokens",
+                "find the clients with long prompts or responses, and throttle them or bound max_tokens",
                 "if there is room, raise tokens_per_second_limit in the fleet file",
             ),
             asked=("tokens", "token_limits"),

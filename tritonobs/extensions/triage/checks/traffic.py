@@ -83,7 +83,7 @@ def qps_limit(view: View) -> Iterator[Cause]:
                 Evidence("limit", None, limit, "per_second"),
             ),
             next_steps=(
-                "find the client that sends more than agreed, and slow it down",
+                "find the client that sends more than agreed, and throttle it",
                 f"see what it can serve: {suggest_limit(model)}",
                 f"if there is room, raise the limit: {set_limit(model, version, most)}",
             ),
@@ -108,7 +108,7 @@ def _of_fleet(view: View, limit: float) -> Iterator[Cause]:
             Evidence("limit", None, limit, "per_second"),
         ),
         next_steps=(
-            "find the client that sends more than agreed, and slow it down",
+            "find the client that sends more than agreed, and throttle it",
             f"if there is room, raise the limit: {set_limit('', '', rate)}",
         ),
         trend=("requests", {}),
