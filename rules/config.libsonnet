@@ -45,7 +45,7 @@
     // Selects the scrape targets by which the global Prometheus federates the shards (/federate). It matches nothing where
     // shards use remote write.
     shardsSelector: 'job="tritonobs-shards"',
-    // Selects the metrics pages of agents (vmagent), where several share the servers and write to one store that evaluates
+    // Selects the targets of agents (vmagent), where several share the servers and write to one store that evaluates
     // all rules. '' means that there are no agents.
     agentsSelector: '',
 

@@ -78,7 +78,7 @@ POWER_ALL = Signal(
     expr=f"sum(device:accelerator_power:watts{_SELECTED})",
     legend="power",
     empty=_NONE,
-    description="Power of the chosen accelerators. Good: like load. From `device:accelerator_power:watts`.",
+    description="Power of chosen accelerators. Good: follows load. From `device:accelerator_power:watts`.",
 )
 
 HOTTEST = Signal(

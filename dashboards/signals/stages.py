@@ -185,7 +185,7 @@ CALLED_QUEUE = Signal(
     ),
     legend="{{model}}",
     description=(
-        "Mean time a call waits for an instance of the called model, all clients together. Good: a "
+        "Mean time a call waits for an instance of the called model, all callers together. Good: a "
         "few milliseconds; the model with the longest queue is the one to give instances. From "
         "`model_version:triton_queue_duration_seconds:mean5m`."
     ),

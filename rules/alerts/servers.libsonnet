@@ -241,7 +241,7 @@ function(config)
       }, wait='10m'),
     ];
 
-  // Shards and agents that are missing. A shard records that it evaluates; an agent has a metrics page.
+  // Shards and agents that are missing. A shard records that it evaluates; an agent is scraped.
   local scrapers =
     local missing = shards.parts_of(config).missing;
     local by_tier = {

@@ -50,7 +50,7 @@ local scrapes = 4;
     // An outage is this number of consecutive evaluations with the server down, so that it begins when `for` has passed.
     outageSamples: std.ceil(duration.seconds(config.serverDownFor) / evaluationSeconds) + 1,
     outageWindow: duration.text(config.outageSamples * evaluationSeconds - 0.001),
-    // Two replicas whose pages are equal at two evaluations within this window (the alert asks for three) are one server.
+    // Two replicas whose metrics are equal at two evaluations within this window (the alert asks for three) are one server.
     twinWindow: duration.text(std.max(4 * stepSeconds, std.max(60, std.ceil(120 / config.speed)))),
     // The scrape before the latest two.
     twoScrapes: duration.text(2 * config.scrapeSeconds),

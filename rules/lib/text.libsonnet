@@ -125,7 +125,7 @@ function(config) {
       last_over_time(target:triton_page_read:bool[%(gapKnownWindow)s] offset %(sloInterval)s)
     )
   |||, { read: if config.recordsAtOnce then 'target:triton_page_read:bool' else '(' + $.page_read + ')' }),
-  // Pages that were read since the previous evaluation. A page without a counter says that the counter begins at 0.
+  // Targets that were scraped since the previous evaluation. A scrape without a counter says that the counter begins at 0.
   page_read:: 'max_over_time(up{%(triton)s}[%(sloInterval)s]) == 1',
 
   // Clusters with fresh samples of servers.

@@ -56,7 +56,7 @@ function(config)
           )
         )
       |||) + shards.max,
-      // Servers with an unknown state: no two successful scrapes in a short window, or an empty page, or silent within the
+      // Servers with an unknown state: no two successful scrapes in a short window, or no samples, or silent within the
       // hour. One or two lost scrapes are not enough. Servers of a missing shard or agent are added.
       text.record('replica:triton_unreachable:info', unreachable.here + where_shared(parts.blind)) + shards.parts([unreachable]),
       // Servers that are down; those that have been down for the whole `for` of the alert; and the beginnings of such
