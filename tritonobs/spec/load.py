@@ -37,6 +37,7 @@ from tritonobs.section import Mistakes
 from tritonobs.spec.notify import OwnAlertmanager
 from tritonobs.spec.reading import decode, read_document, syntax_finding
 from tritonobs.spec.schema import DISCOVERY, LIST, Spec
+from tritonobs.undo import Undo
 
 MAX_BYTES: Final = 4 * 1024 * 1024
 """Of the fleet file, and of all files it names together: ten thousand models with four hundred bytes each."""
@@ -156,6 +157,7 @@ def read_text(text: str, file: str) -> Reading:
         return _unreadable(syntax_finding(error, text, file))
     if source.root.value is None and source.findings:
         return _unreadable(*source.findings)
+    _prepare()
     try:
         spec: Spec | None = Spec.model_validate(source.value(), context=Mistakes()).read_from(source)
         errors: list[ErrorDetails] = []
@@ -169,6 +171,15 @@ def read_text(text: str, file: str) -> Reading:
         findings.append(more_findings(findings[-1].place, len(errors) - MOST_FINDINGS))
     own = _own_alertmanager(spec, Path(file).parent) if spec else ()
     return Reading(spec=spec, findings=(*findings, *own))
+
+
+def _prepare() -> None:
+    """Build the validators of the sections, once; a signal ends the command when they are built.
+
+    pydantic makes a `SchemaError` of what a signal raises meanwhile, and the command would end with that.
+    """
+    with Undo() as undo, undo.held():
+        Spec.model_rebuild()
 
 
 def _own_alertmanager(spec: Spec, base: Path) -> tuple[Finding, ...]:

@@ -67,7 +67,7 @@ def sentence(slow: Slow) -> str:
     what = {"queue": "waiting in the queue of", "infer": "inside"}.get(phase, f"{phase} of")
     took = whole.request.seconds
     # Of a model that others call the whole request is drawn, and explained.
-    it = "Most of it" if slow.call == whole else f"Child of a request to {whole.model}; most of its time"
+    it = "Most of it" if slow.call == whole else f"Child of a request to {whole.model}; most of that request"
     return f"{it} went {what} {call.model}: {latency(seconds)}, {seconds / took:.0%} of {latency(took)}."
 
 
