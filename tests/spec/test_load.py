@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -373,3 +375,34 @@ def test_a_host_that_is_a_variable_is_refused(host: str) -> None:
 
     assert finding.path == "replicas[0].url"
     assert f'found "http://{host}:8000"; allowed is an address like http://127.0.0.1:8000' in finding.message
+
+
+EXAMPLE = Path(__file__).parents[2] / "examples" / "fleet.yaml"
+KILLED = """
+import os, signal, sys
+from pathlib import Path
+from tritonobs.spec import load
+
+signal.signal(signal.SIGTERM, lambda number, _: sys.exit(128 + number))
+build = load.Spec.model_rebuild
+
+
+def killed():
+    os.kill(os.getpid(), signal.SIGTERM)
+    build()
+    print("built")
+
+
+load.Spec.model_rebuild = killed
+load.load_fleet(Path(sys.argv[1]))
+print("read")
+"""
+
+
+def test_a_signal_while_the_sections_are_built_ends_with_its_own_status() -> None:
+    """Not meanwhile, because pydantic would make an error of its own of it."""
+    done = subprocess.run(
+        [sys.executable, "-c", KILLED, str(EXAMPLE)], capture_output=True, text=True, check=False
+    )
+
+    assert (done.returncode, done.stdout, done.stderr) == (143, "built\n", "")

@@ -178,8 +178,9 @@ def _prepare() -> None:
 
     pydantic makes a `SchemaError` of what a signal raises meanwhile, and the command would end with that.
     """
-    with Undo() as undo, undo.held():
-        Spec.model_rebuild()
+    if not Spec.__pydantic_complete__:
+        with Undo() as undo, undo.held():
+            Spec.model_rebuild()
 
 
 def _own_alertmanager(spec: Spec, base: Path) -> tuple[Finding, ...]:
