@@ -20,6 +20,7 @@ from tritonobs.extensions.picture.answers import Answer, Line, fill, one_of, opt
 from tritonobs.extensions.picture.board import KINDS, Look, knobs_of, read_board
 from tritonobs.extensions.picture.draw import columns_of, grid_of
 from tritonobs.extensions.picture.page import page, pictures, sheet
+from tritonobs.render.grafana import board_text, load_boards
 from tritonobs.timings.promql import Span
 
 NOW = 1_700_000_000.0
@@ -164,11 +165,10 @@ def test_a_variable_that_asks_otherwise_is_refused(client, boards):
 def test_windows_are_found_in_the_names_of_records(client, wire):
     """A snapshot needs nobody to say how often the fleet is scraped, or how replicas are labelled."""
     wire.metric = {"model": "inspect", "version": "1", "instance": "a:8002"}
-    assert knobs_of(client, start=NOW - 60, end=NOW) == {
-        "short": "20s",
-        "medium": "1m",
-        "replica": "instance",
-    }
+    found = knobs_of(client, start=NOW - 60, end=NOW)
+    assert (found["mixin"]["shortWindow"], found["mixin"]["mediumWindow"]) == ("20s", "1m")
+    assert found["replica"] == "instance"
+    assert "rate20s" in board_text(load_boards(found)["model"])
     assert any("model_version:triton_requests_succeeded:rate20s[1h]" in query for query in wire.queries)
 
     wire.values = []

@@ -13,6 +13,7 @@ from typing import Any, Final
 from tritonobs import names
 from tritonobs.clients.prometheus import PrometheusClient
 from tritonobs.errors import BadAnswer
+from tritonobs.render.rules import mixin_knobs
 from tritonobs.units import parse_duration
 
 KINDS: Final = frozenset({"timeseries", "stat", "bargauge", "heatmap", "table", "state-timeline"})
@@ -239,7 +240,7 @@ def _variable(variable: Mapping[str, Any]) -> Variable:
     )
 
 
-def knobs_of(client: PrometheusClient, *, start: float, end: float) -> dict[str, str]:
+def knobs_of(client: PrometheusClient, *, start: float, end: float) -> dict[str, Any]:
     """What a board has to know of the rules that were in force between two moments (Unix seconds).
 
     Raises:
@@ -249,10 +250,10 @@ def knobs_of(client: PrometheusClient, *, start: float, end: float) -> dict[str,
     short = _window(client, _SHORT, start, end)
     # The last hour counts, so that labels are found where the servers are away at the end.
     series = client.query(f"last_over_time({_SHORT}{short}[1h])", at=end)
+    # Only models that time their stages have the other record.
+    windows = {"shortWindow": short, "mediumWindow": _window(client, _MEDIUM, start, end, otherwise="1m")}
     return {
-        "short": short,
-        # Only models that time their stages have this record.
-        "medium": _window(client, _MEDIUM, start, end, otherwise="1m"),
+        "mixin": mixin_knobs({}) | windows,
         "replica": _replica_label([one.labels for one in series]),
     }
 
