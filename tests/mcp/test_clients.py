@@ -36,8 +36,10 @@ holmes = pytest.mark.skipif(
 
 
 def _inspected(*words):
+    # Of its own it gives a server 15 s to start, which a busy machine may need.
+    patient = ("--connect-timeout", "100000")
     done = subprocess.run(
-        [NODE, INSPECTOR, "--cli", *words], capture_output=True, text=True, check=False, timeout=120
+        [NODE, INSPECTOR, "--cli", *words, *patient], capture_output=True, text=True, check=False, timeout=120
     )
     assert done.returncode == 0, done.stdout + done.stderr
     return json.loads(done.stdout)
