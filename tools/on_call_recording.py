@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 PICTURE = Path(__file__).parent.parent / "docs" / "pictures" / "on-call.gif"
 TRITONOBS = Path(sys.executable).with_name("tritonobs")
 SESSION = f"tritonobs-recording-{os.getpid()}"
-WIDTH, HEIGHT = 100, 36
+WIDTH, HEIGHT = 100, 48
 """Of the terminal, in letters."""
 LETTER_SECONDS, LOOK_SECONDS, READ_SECONDS = 0.05, 0.25, 8.0
 CALM_SECONDS, TROUBLE_SECONDS = 190, 60
