@@ -1,6 +1,7 @@
 """The documentation keeps up with the program."""
 
 import re
+from functools import cache
 from pathlib import Path
 
 import click
@@ -62,28 +63,32 @@ def test_every_page_is_in_the_table_of_contents():
     assert sorted(page for page in pages if f"({page}" not in index) == []
 
 
-def _fields(node, schema):
+@cache
+def _schema():
+    return json_schema()
+
+
+def _fields(node):
     """The fields that the JSON Schema allows at this place, with what it says of each."""
     if "$ref" in node:
-        return _fields(schema["$defs"][node["$ref"].rpartition("/")[2]], schema)
+        return _fields(_schema()["$defs"][node["$ref"].rpartition("/")[2]])
     found = dict(node.get("properties", {}))
     inside = [node[name] for name in ("items", "additionalProperties") if isinstance(node.get(name), dict)]
     for each in (*node.get("anyOf", ()), *node.get("oneOf", ()), *inside):
-        found |= _fields(each, schema)
+        found |= _fields(each)
     return found
 
 
 def _unknown_fields(text):
     """Fields of the fleet file that the text names and that do not exist."""
-    schema = json_schema()
     for name in re.findall(r"`([a-z_]+(?:\.[a-z_]+)+)`", text):
-        first, *steps = name.split(".")
+        steps = name.split(".")
         # prometheus.yml and fleet.yaml are files.
-        if first not in _fields(schema, schema) or steps[-1] in ("jsonl", "yaml", "yml"):
+        if steps[0] not in _fields(_schema()) or steps[-1] in ("jsonl", "yaml", "yml"):
             continue
-        node = _fields(schema, schema)[first]
+        node = _schema()
         for step in steps:
-            node = _fields(node, schema).get(step)
+            node = _fields(node).get(step)
             if node is None:
                 yield name
                 break
