@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
 # End-to-end tests. Each folder and file of tests/e2e is a piece of work with servers of its own; most of them wait, so
-# four run side by side on two cores (with five, requests failed and evaluations were missed). The longest begin first.
-# Those that compare times within seconds, what two watchers see or what causes a slowdown, come last, two at a time.
+# six run side by side on two cores. The longest begin first.
+# Those that compare times within seconds, what two watchers see or what causes a slowdown, come last, three at a time.
 # (pytest-xdist 3.8 does not keep groups together under pytest 9.2, so its --dist loadgroup is no way.)
 set -euo pipefail
 cd "$(dirname "$0")/.."
 export BIN="${BIN:-.venv/bin}"
-longest=(kubernetes fleet boards attack test_models.py delivery test_on_call.py stage test_traces.py
+longest=(fleet attack boards kubernetes test_models.py delivery test_on_call.py stage test_traces.py
   lint test_drill.py test_overflow.py test_traced_queue.py)
 
 by_time=(tests/e2e/shards/test_*.py tests/e2e/test_exercise.py tests/e2e/test_invalid_input.py)
@@ -40,6 +40,6 @@ side_by_side() {
 }
 
 code=0
-pieces | side_by_side 4 || code=1
-printf '%s\n' "${by_time[@]}" | side_by_side 2 || code=1
+pieces | side_by_side 6 || code=1
+printf '%s\n' "${by_time[@]}" | side_by_side 3 || code=1
 exit "$code"

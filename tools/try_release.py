@@ -157,9 +157,11 @@ class Release:
     def environment(self, name: str, *words: object) -> Path:
         """The Python of a new virtual environment in which pip installed `words`."""
         home = self.place / name
-        run([sys.executable, "-m", "venv", home], self.place)
+        run([sys.executable, "-m", "venv", "--without-pip", home], self.place)
         python = home / "bin" / "python"
-        run([python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", *words], self.place)
+        # Seconds less: this Python's pip installs into it, and compiles nothing that runs once.
+        pip = [sys.executable, "-m", "pip", "--python", python, "--disable-pip-version-check", "--quiet"]
+        run([*pip, "install", "--no-compile", *words], self.place)
         return python
 
     @functools.cached_property

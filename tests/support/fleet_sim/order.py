@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import zlib
 from dataclasses import dataclass
+from functools import cache
 from typing import TYPE_CHECKING, Any, Final
 
 from support.case import RECORD
@@ -36,9 +37,7 @@ class Scheduled:
     @property
     def reads(self) -> frozenset[str]:
         """Every record its expression reads, and the alerts whose state it asks for."""
-        expr = self.rule["expr"]
-        alerts = {name or EVERY_ALERT for name in _ALERTS.findall(expr)}
-        return frozenset(RECORD.findall(_QUOTED.sub('""', expr))) | alerts
+        return _reads(self.rule["expr"])
 
     @property
     def reads_itself(self) -> bool:
@@ -48,6 +47,12 @@ class Scheduled:
     def reading(self, name: str) -> str:
         """Its expression, which reads `name` instead of what it records."""
         return re.sub(rf"(?<![\w:]){re.escape(self.name)}(?![\w:])", name, str(self.rule["expr"]))
+
+
+@cache
+def _reads(expr: str) -> frozenset[str]:
+    alerts = {name or EVERY_ALERT for name in _ALERTS.findall(expr)}
+    return frozenset(RECORD.findall(_QUOTED.sub('""', expr))) | alerts
 
 
 class RulesReadThemselves(ValueError):
