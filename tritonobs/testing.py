@@ -122,7 +122,7 @@ class FakePbUtils:
             self._way_open.set()
 
     def flush(self) -> None:
-        """Have all `Stages` that were made with this hand over what they hold, before this returns."""
+        """Have all `Stages` that were made with this flush what they hold, before this returns."""
         for worker in workers_of(self):
             worker.flusher.flush()
 

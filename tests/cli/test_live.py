@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
 import socket
+import subprocess
+import sys
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -92,6 +95,19 @@ def test_top_of_a_page_nobody_serves_says_so(run: Run, nobody: str) -> None:
     assert done.returncode == 3
     assert "unavailable data: " in done.stdout
     assert "connection refused" in done.stdout
+
+
+def test_top_says_on_a_terminal_why_it_waits(nobody: str) -> None:
+    """It reads twice, and shows nothing before."""
+    words = [sys.executable, "-m", "tritonobs", "top", "--once", "--metrics", f"{nobody}/metrics"]
+    terminal, other_end = os.openpty()
+    with subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=other_end) as waits:
+        os.close(other_end)
+        said = os.read(terminal, 1000)
+        waits.terminate()
+    os.close(terminal)
+
+    assert said.startswith(b"counting requests for 6.5 s")
 
 
 @pytest.mark.parametrize(

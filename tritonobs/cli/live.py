@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from tritonobs.timings.top import TopView
 
 _SMOOTH_SECONDS = 10.0
-"""Models hand over their numbers every 0.5 s to 5 s (`stage.settings`): shorter readings would jump."""
+"""Models flush their numbers every 0.5 s to 5 s (`stage.settings`): shorter readings would jump."""
 _FIRST_SECONDS, _ONLY_SECONDS = 3.0, 6.5
 """The length of the first of several readings, and of the only one: longer than a worker may be silent."""
 _LEAST_SECONDS, _UNTOLD_SECONDS = 30.0, 60.0
@@ -161,7 +161,10 @@ def _pages(
             calls=frozenset((model.name, call.model) for model in plan.models for call in model.calls),
         )
     looks = deque([read_pages(urls)], maxlen=math.ceil(_SMOOTH_SECONDS / interval) + 1)
-    time.sleep(max(interval, _FIRST_SECONDS if live else _ONLY_SECONDS))
+    seconds = max(interval, _FIRST_SECONDS if live else _ONLY_SECONDS)
+    if sys.stderr.isatty():
+        say(f"counting requests for {seconds:g} s", err=True)
+    time.sleep(seconds)
 
     def look() -> TopView:
         looks.append(read_pages(urls))

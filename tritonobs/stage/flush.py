@@ -1,4 +1,4 @@
-"""The one thread that talks to Triton: hands over what grew, never in a way that can crash Triton."""
+"""The one thread that talks to Triton: flushes what grew, never in a way that can crash Triton."""
 
 from __future__ import annotations
 

@@ -214,7 +214,7 @@ def shared_worker(pb_utils: object, settings: Settings, max_label_sets: int) -> 
 
 
 def workers_of(pb_utils: object) -> list[Worker]:
-    """The workers that hand over to this Triton and are not finalized."""
+    """The workers that flush to this Triton and are not finalized."""
     with _lock:
         return [worker for worker in _workers if worker.pb_utils is pb_utils]
 

@@ -106,7 +106,7 @@ def ended(
     totals = defaultdict[Subject, list[float]](lambda: [0.0] * 4)
     for key in {*requests, *answered}:
         if 0 < done[key] < told[key]:
-            # Models hand over every few seconds: they are ahead of Triton here, in all outcomes alike.
+            # Models flush every few seconds: they are ahead of Triton here, in all outcomes alike.
             ahead = told[key] / done[key]
             said[key], invalid[key], told[key] = said[key] / ahead, invalid[key] / ahead, done[key]
         bad = max(inside[key], said[key])

@@ -339,7 +339,7 @@ def read_pages(urls: Iterable[str] | Mapping[str, str]) -> Pages:
 def rates(before: Pages, now: Pages, name: str, *labels: str) -> dict[tuple[str, ...], float]:
     """How much a counter grew a second, series by series as `steps` has it.
 
-    A worker hands over its numbers with each heartbeat, so they cover the time between heartbeats.
+    A worker flushes its numbers with each heartbeat, so they cover the time between heartbeats.
     """
     # The clock may be set back between two readings.
     seconds = max(now.at - before.at, 1e-9)
