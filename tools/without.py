@@ -138,7 +138,7 @@ def _step(what: str, words: list[str], folder: Path, environment: dict[str, str]
 
 
 def copy_tree(folder: Path) -> None:
-    """The files of the tree that git knows or would know, and the compiled record path."""
+    """The files of the tree that git knows or would know, the compiled record path, and Python's bytecode."""
     listed = subprocess.run(
         ["git", "ls-files", "--cached", "--others", "--exclude-standard"],  # noqa: S607 (the user's own)
         cwd=ROOT,
@@ -146,7 +146,8 @@ def copy_tree(folder: Path) -> None:
         text=True,
         check=True,
     ).stdout.splitlines()
-    built = (str(path.relative_to(ROOT)) for path in (ROOT / "tritonobs" / "stage").glob("*.so"))
+    package = ROOT / "tritonobs"
+    built = (str(path.relative_to(ROOT)) for kind in ("*.so", "*.pyc") for path in package.rglob(kind))
     for name in (*listed, *built):
         if (ROOT / name).is_file():
             (folder / name).parent.mkdir(parents=True, exist_ok=True)
@@ -221,7 +222,7 @@ def _python(tree: Path, *folders: str) -> list[Path]:
 
 
 def _files(tree: Path) -> set[Path]:
-    return {path.relative_to(tree) for path in tree.rglob("*") if path.is_file()}
+    return {path.relative_to(tree) for path in tree.rglob("*") if path.is_file() and path.suffix != ".pyc"}
 
 
 if __name__ == "__main__":
