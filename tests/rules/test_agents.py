@@ -5,7 +5,6 @@ from dataclasses import replace
 import pytest
 
 from support.case import Case, fires, reads, silent
-from support.promtool import run
 from support.rule_cases import groups_for
 from support.simulate import World
 from tritonobs import names
@@ -96,17 +95,17 @@ CASES = (
 
 
 @pytest.mark.parametrize("told", CASES, ids=lambda told: told.says)
-def test_a_missing_agent_is_told_and_nothing_else(told, promtool, rules, tmp_path):
-    """Every check holds in promtool."""
-    assert run(promtool, rules, told, tmp_path) == ""
+def test_a_missing_agent_is_told_and_nothing_else(told, case_engine, rules):
+    """Every check holds in Prometheus."""
+    assert case_engine.wrong(rules, told) == ""
 
 
-def test_without_the_knob_the_loss_would_be_told_of_models(promtool, tmp_path):
+def test_without_the_knob_the_loss_would_be_told_of_models(case_engine):
     """What agents need the knob for: their models would be said to be loaded nowhere."""
     told = replace(CASES[0], rules=OTHERS, checks=(silent(UNLOADED, 120),))
     without = groups_for(15)
 
-    assert UNLOADED in run(promtool, without, told, tmp_path)
+    assert UNLOADED in case_engine.wrong(without, told)
 
 
 def test_without_agents_nothing_asks_for_them():

@@ -1,4 +1,4 @@
-"""How many servers autoscalers are told a pool needs, read by promtool from simulated fleets."""
+"""How many servers autoscalers are told a pool needs, read by Prometheus from simulated fleets."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 import pytest
 
 from support.case import RECORD, Case, absent, near, reads
-from support.promtool import run
 from support.simulate import World
 from tritonobs import names
 from tritonobs.extensions.kubernetes.autoscaling import needs
@@ -148,11 +147,9 @@ TOLD = (
 
 
 @pytest.mark.parametrize(("world", "checks"), TOLD)
-def test_so_many_servers_are_needed(
-    world: World, checks: tuple[Check, ...], promtool, generated, tmp_path
-) -> None:
+def test_so_many_servers_are_needed(world: World, checks: tuple[Check, ...], case_engine, generated) -> None:
     """Offered load against the limit, now and ahead, waits, waiting requests, the cache."""
-    assert _said(world, checks, promtool, generated, tmp_path) == ""
+    assert _said(world, checks, case_engine, generated) == ""
 
 
 MISSING = (
@@ -169,13 +166,11 @@ MISSING = (
 
 
 @pytest.mark.parametrize(("world", "silent"), MISSING)
-def test_missing_data_is_no_number(
-    world: World, silent: tuple[str, ...], promtool, generated, tmp_path
-) -> None:
+def test_missing_data_is_no_number(world: World, silent: tuple[str, ...], case_engine, generated) -> None:
     """Not 0, not NaN, not infinite: no row, at which every autoscaler holds still."""
     checks = [absent(query, minute) for query in silent for minute in (7.25, 15)]
 
-    assert _said(world, tuple(checks), promtool, generated, tmp_path) == ""
+    assert _said(world, tuple(checks), case_engine, generated) == ""
 
 
 UNSEEN = (
@@ -192,7 +187,7 @@ UNSEEN = (
 
 
 @pytest.mark.parametrize("world", UNSEEN)
-def test_what_was_not_seen_takes_no_server_away(world: World, promtool, generated, tmp_path) -> None:
+def test_what_was_not_seen_takes_no_server_away(world: World, case_engine, generated) -> None:
     """Whenever there is an answer, the largest of five minutes, which counts, is as large as before.
 
     Nor does a gap make the load larger.
@@ -203,7 +198,7 @@ def test_what_was_not_seen_takes_no_server_away(world: World, promtool, generate
     wrong = [f"{load} < 3.9", f"{load} > 4.1", f"{ahead} < 3.9", f"{queue} < 5.9"]
     checks = [absent(query, at / 4) for query in wrong for at in range(4 * 4, 4 * 20)]
 
-    assert _said(world, tuple(checks), promtool, generated, tmp_path) == ""
+    assert _said(world, tuple(checks), case_engine, generated) == ""
 
 
 @pytest.mark.parametrize("tier", ["all", "global"])
@@ -215,7 +210,7 @@ def test_the_prometheus_that_is_asked_has_the_records(tier: str) -> None:
     assert {name for query in QUERIES.values() for name in RECORD.findall(query)} - there == set()
 
 
-def test_a_ramp_is_known_before_the_limit(promtool, generated, tmp_path) -> None:
+def test_a_ramp_is_known_before_the_limit(case_engine, generated) -> None:
     """Four servers take 40 requests a second; a ramp gets there at 13:20, and a fifth is asked for by 12:00.
 
     The controller takes up to a tenth more than there are servers for the same.
@@ -226,12 +221,12 @@ def test_a_ramp_is_known_before_the_limit(promtool, generated, tmp_path) -> None
         reads(f"({AHEAD}) > bool 4.4", 12, ({}, 1)),
     )
 
-    assert _said(_served(ramp), checks, promtool, generated, tmp_path) == ""
+    assert _said(_served(ramp), checks, case_engine, generated) == ""
 
 
-def _said(world: World, checks: tuple[Check, ...], promtool, generated, tmp_path) -> str:
+def _said(world: World, checks: tuple[Check, ...], case_engine, generated) -> str:
     groups = generated(world.scrape_seconds)
     known = {rule["record"] for group in groups for rule in group["rules"] if "record" in rule}
     read = {name for check in checks for name in RECORD.findall(check.expr) if name in known}
     case = Case(says="a pool", world=world, rules=tuple(read), checks=checks)
-    return run(promtool, groups, case, tmp_path)
+    return case_engine.wrong(groups, case)

@@ -7,7 +7,6 @@ import promql_parser
 import pytest
 
 from support.promql import nodes, selectors
-from support.promtool import run
 from support.rule_cases import groups_for, load_cases
 from tritonobs.render.rules import evaluate_mixin
 
@@ -77,7 +76,7 @@ def test_a_bound_selects_its_own_bucket(bound):
 
 
 @pytest.mark.parametrize("told", load_cases()["named_bounds"], ids=lambda told: told.says)
-def test_requests_count_once_where_thresholds_are_known(told, promtool, tmp_path):
+def test_requests_count_once_where_thresholds_are_known(told, case_engine):
     """The same as where any threshold is allowed; a threshold that is not allowed finds nothing."""
-    assert run(promtool, groups_for(15, latencyBounds=["0.1", "0.5"]), told, tmp_path) == ""
-    assert run(promtool, groups_for(15, latencyBounds=["0.7"]), told, tmp_path) != ""
+    assert case_engine.wrong(groups_for(15, latencyBounds=["0.1", "0.5"]), told) == ""
+    assert case_engine.wrong(groups_for(15, latencyBounds=["0.7"]), told) != ""

@@ -3,7 +3,6 @@
 import pytest
 
 from support.case import Case, fires, reads, silent
-from support.promtool import run
 from support.rule_cases import groups_for
 from support.simulate import World
 from tritonobs import names
@@ -144,6 +143,6 @@ CASES = (
 
 
 @pytest.mark.parametrize("told", CASES, ids=lambda told: told.says)
-def test_the_global_tier_misses_a_shard_and_nothing_else(told, promtool, whole, tmp_path):
-    """Every check holds in promtool."""
-    assert run(promtool, whole, told, tmp_path) == ""
+def test_the_global_tier_misses_a_shard_and_nothing_else(told, case_engine, whole):
+    """Every check holds in Prometheus."""
+    assert case_engine.wrong(whole, told) == ""
