@@ -17,10 +17,36 @@ from tritonobs.units import format_duration
 # How promtool prints what it got instead of what the test expected, which is nothing.
 GOT = re.compile(r"Annotations:\{(.*?)\}\s*(?:\n\s*\d+:|\n\s*\]|\])", re.DOTALL)
 PAIR = re.compile(r'(\w+)="((?:[^"\\]|\\.)*)"')
+BURNT = {
+    "TritonErrorBudgetBurnSlow": ("slo:error_budget_burn_slow:ratio",),
+    "TritonErrorBudgetBurnLong": ("slo:error_budget_burn_long:ratio",),
+    "TritonErrorBudgetExhausted": (
+        "slo:period_error_budget_spent:ratio",
+        "slo:period_error_budget_spent:burn_rate",
+    ),
+}
+"""What alerts that need days of errors read at the end of them; the days take promtool half a minute."""
+
+
+def burnt(alert):
+    """The end of days of errors, and the minute at which the alert fires."""
+    own = {"model": "nms", "version": "1"}
+    world = World(minutes=20).gauge("subject:tritonobs_owner:info", 1, **own)
+    at_the_end = {
+        "slo:error_budget:ratio": 0.001,
+        "slo:period_error_budget_remaining:ratio": 0.4,
+        "slo:time_to_exhaustion:seconds": 86_400,
+    }
+    for name, value in (at_the_end | dict.fromkeys(BURNT[alert], 10)).items():
+        world.gauge(name, value, **own, slo="availability")
+    given = tuple(name.partition("{")[0] for name in world.series)
+    return Case(says="days of errors", world=world, rules=(alert,), given=given, checks=()), 15
 
 
 def firing_case(cases, alert):
     """A case in which the alert fires for one subject, and the minute at which it does."""
+    if alert in BURNT:
+        return burnt(alert)
     for case in sorted(
         (case for file in cases.values() for case in file), key=lambda case: len(case.world.times)
     ):
