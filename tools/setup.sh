@@ -59,7 +59,7 @@ step "tritonobs and a Triton server (450 MB of packages)" pip install --no-compi
 step "Prometheus and Alertmanager" "$VENV/bin/tritonobs" tools
 [ "$what" = all ] || exit 0
 
-step "linters and test tools" pip install -e '.[dev]'
+step "linters and test tools" pip install --no-compile -e '.[dev]'
 
 # What only tests and checks use may be unavailable: they say what they had to do without.
 second_engine() {
