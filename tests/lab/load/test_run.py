@@ -32,7 +32,9 @@ def test_every_planned_request_arrives(replica: Replica) -> None:
     assert len(replica.bodies) == 100
     assert not result.stopped
     assert sum(result.sent_per_second) == 100
-    assert result.achieved_qps == pytest.approx(100, rel=0.1)
+    # The last one is due after 0.99 s; where the machine could not keep up, it was late, and the rate lower.
+    assert result.lateness is not None
+    assert result.achieved_qps == pytest.approx(100 / max(1, 0.99 + result.lateness.max), rel=0.1)
 
 
 def test_a_slow_server_delays_no_request(replica: Replica) -> None:
