@@ -118,9 +118,9 @@ def test_keyword_must_stand_in_the_message() -> None:
 def test_double_answers_200_whatever_it_says() -> None:
     """As the vendor does: the verdict is in the body, not in the status."""
     with RobotDouble() as robot:
-        answer = requests.post(f"{robot.base_url}/robot/send?access_token=wrong", data=_body(), timeout=5)
+        answer = requests.post(f"{robot.base_url}/robot/send?access_token=wrong", data=_body(), timeout=30)
         assert (answer.status_code, answer.json()["errcode"]) == (200, 300001)
-        assert requests.post(f"{robot.base_url}/other", timeout=5).status_code == 404
+        assert requests.post(f"{robot.base_url}/other", timeout=30).status_code == 404
         assert [attempt.outcome for attempt in robot.attempts] == [300001, 404]
 
 
@@ -130,7 +130,7 @@ def test_broken_connection_tells_nothing(fault: Fault) -> None:
     with RobotDouble(secret="") as robot:
         robot.fail(fault)
         with pytest.raises(requests.ConnectionError):
-            requests.post(robot.webhook_url, data=_body(), timeout=5)
+            requests.post(robot.webhook_url, data=_body(), timeout=30)
         assert len(robot.messages) == (fault is Fault.LOST_ANSWER)
 
 
@@ -139,7 +139,7 @@ def test_double_shows_what_it_saw() -> None:
     with RobotDouble(secret="") as robot:
         robot.fail(Fault.BUSY)
         for _ in range(2):
-            requests.post(robot.webhook_url, data=_body(), timeout=5)
-        seen = [requests.get(robot.base_url + path, timeout=5).json() for path in ("/messages", "/attempts")]
+            requests.post(robot.webhook_url, data=_body(), timeout=30)
+        seen = [requests.get(robot.base_url + path, timeout=30).json() for path in ("/messages", "/attempts")]
         assert [message["text"] for message in seen[0]] == ["hello"]
         assert [attempt["outcome"] for attempt in seen[1]] == [-1, 0]

@@ -113,7 +113,7 @@ def test_what_cannot_be_is_4xx(serve, path: str, content: bytes, status: int) ->
 
 def test_discovery_names_every_replica(serve) -> None:
     """As Prometheus' http_sd wants it."""
-    answer = requests.get(f"{serve.url}/sd/triton", timeout=5)
+    answer = requests.get(f"{serve.url}/sd/triton", timeout=30)
     assert answer.headers["Content-Type"] == "application/json"
     groups = {group["labels"]["replica"]: group for group in answer.json()}
     assert groups["a"]["targets"] == ["10.0.0.1:8002"]
@@ -131,7 +131,7 @@ def test_discovery_names_every_replica(serve) -> None:
 )
 def test_metrics_page_has_limits_and_deliveries(serve, accept: str) -> None:
     """In whatever form it is asked for."""
-    page = requests.get(f"{serve.url}/metrics", headers={"Accept": accept}, timeout=5).text
+    page = requests.get(f"{serve.url}/metrics", headers={"Accept": accept}, timeout=30).text
     assert 'tritonobs_qps_limit{model="inspect",version="1"} 8.0' in page
     assert 'tritonobs_delivery_calls_total{answer="accepted",robot="oncall"}' in page
     assert 'tritonobs_robot_budget_remaining{robot="oncall"}' in page
@@ -143,7 +143,7 @@ def test_metrics_page_has_limits_and_deliveries(serve, accept: str) -> None:
 
 def test_health_pages_answer(serve) -> None:
     """Both without credentials."""
-    assert [requests.get(serve.url + page, timeout=5).status_code for page in ("/healthz", "/readyz")] == [
+    assert [requests.get(serve.url + page, timeout=30).status_code for page in ("/healthz", "/readyz")] == [
         200,
         200,
     ]
@@ -163,7 +163,7 @@ def test_changed_limit_is_served_without_a_restart(serve) -> None:
     seen = threading.Event()
     fleet.write_text(FLEET.replace("qps_limit: 8", "qps_limit: 11"))
     for _ in range(60):
-        if 'version="1"} 11.0' in requests.get(f"{serve.url}/metrics", timeout=5).text:
+        if 'version="1"} 11.0' in requests.get(f"{serve.url}/metrics", timeout=30).text:
             break
         seen.wait(0.1)
     else:
@@ -249,12 +249,12 @@ def test_what_is_no_http_harms_nobody(serve, sent: bytes) -> None:
         raw.shutdown(socket.SHUT_WR)
         told = raw.makefile("rb").readline()
         assert not told.startswith(b"HTTP/1.1 5")
-    assert requests.get(f"{serve.url}/healthz", timeout=5).status_code == 200
+    assert requests.get(f"{serve.url}/healthz", timeout=30).status_code == 200
 
 
 def test_log_and_metrics_tell_no_secret(serve, robot) -> None:
     """After everything above, in everything the daemon ever wrote."""
-    written = serve.log.read_text() + requests.get(f"{serve.url}/metrics", timeout=5).text
+    written = serve.log.read_text() + requests.get(f"{serve.url}/metrics", timeout=30).text
     assert "serving at" in written
     for secret in (TOKEN, robot.secret, robot.rules.token):
         assert secret not in written

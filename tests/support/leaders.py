@@ -147,7 +147,7 @@ def _leader(serves: list[ServeProgram]) -> ServeProgram:
 
 def _page(serve: ServeProgram) -> str:
     with suppress(requests.RequestException):
-        return requests.get(f"{serve.url}/metrics", timeout=5).text
+        return requests.get(f"{serve.url}/metrics", timeout=30).text
     return ""
 
 
