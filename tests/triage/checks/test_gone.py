@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from tritonobs import registry
 from tritonobs.clients.triton import RepositoryEntry
 from tritonobs.extensions.triage.judge import triage
 from tritonobs.extensions.triage.snapshot import ReplicaState, Snapshot
@@ -234,6 +235,28 @@ def test_a_model_that_vanished_is_the_cause(fleet: Fleet) -> None:
 
     assert verdict.causes[0].check == "model_gone"
     assert verdict.sentence == "nms version 1 is not loaded any more; it served 10 requests/s"
+
+
+@pytest.mark.parametrize(
+    ("there", "step"),
+    [
+        (
+            ("lab", "triage"),
+            "load it: POST /v2/repository/models/nms/load, or tritonobs up for a local stack",
+        ),
+        (("triage",), "load it: POST /v2/repository/models/nms/load"),
+    ],
+)
+def test_the_local_stack_is_named_where_it_is_installed(
+    fleet: Fleet, monkeypatch: pytest.MonkeyPatch, there: tuple[str, ...], step: str
+) -> None:
+    """An installation without the laboratory has no `tritonobs up`."""
+    _unload(fleet, "nms")
+    monkeypatch.setattr(registry, "NAMES", there)
+
+    cause = fleet.verdict().causes[0]
+
+    assert (cause.check, cause.next_steps[0]) == ("model_gone", step)
 
 
 @pytest.mark.parametrize(("up", "causes"), [(1.0, {"model_gone"}), (0.0, set())])
