@@ -108,7 +108,7 @@ def test_a_dripping_server_is_told_as_one_that_took_too_long() -> None:
 def test_a_good_answer_after_an_evil_one_is_taken() -> None:
     """The limit of one request is not that of the next, in the same thread and over the same connections."""
     with EvilServer(Evil.DRIPS_BODY) as server:
-        client = TritonClient(server.url, timeout_seconds=PATIENCE_SECONDS)
+        client = TritonClient(server.url, timeout_seconds=5 * PATIENCE_SECONDS)
         with pytest.raises(TimedOut):
             client.stats()
         server.evil = Evil.DEEP
