@@ -219,7 +219,7 @@ def test_prometheus_shows_quantiles_and_the_trace_behind_a_point(stack) -> None:
         time.sleep(1)
     assert [(row.labels["phase"], row.labels["source"]) for row in found] == [("request", "traces")]
     # Seconds, and not milliseconds: 18 ms on two quiet cores.
-    assert 0.002 < found[0].value < 10
+    assert 0.01 < found[0].value < 10
     now = time.time()
     answer = requests.get(
         f"{stack.plan.addresses.prometheus_url}/api/v1/query_exemplars",

@@ -55,7 +55,7 @@ def test_a_slow_command_is_ended():
         with pytest.raises(Unanswered, match="no answer within 2 s"):
             _asked("stages", f"--prometheus={server.url}", seconds=2.0)
 
-    assert time.monotonic() - began < 20
+    assert time.monotonic() - began < 6
     assert _children() == []
 
 

@@ -186,7 +186,8 @@ def test_errors_of_exactly_a_threshold_do_not_flap(engine, qps, share, days):
 
     lived = live(engine, fleet, *TIERS)
 
-    assert {name: len(fired) for name, fired in lived.all_fired().items() if len(fired) > 5} == {}
+    most = max(2, 5 * days / 4)
+    assert {name: len(fired) for name, fired in lived.all_fired().items() if len(fired) > most} == {}
 
 
 @pytest.mark.parametrize("versions", [("1",), ("1", "2")])
