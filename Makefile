@@ -1,6 +1,6 @@
 # What a new user or a developer runs. Each target sets up what it needs; only a missing python3-venv needs root.
 .DEFAULT_GOAL := help
-.PHONY: help setup demo image release docs test test-containers test-kubernetes test-unit test-rules check format bench pictures soak fuzz extensions mutants down clean
+.PHONY: help setup demo image release docs test test-containers test-kubernetes test-unit test-rules check check-code check-types check-rules check-docs format bench pictures soak fuzz extensions mutants down clean
 
 PYTHON ?= python3
 VENV ?= .venv
@@ -55,10 +55,10 @@ test-kubernetes: setup ## the Kubernetes objects on a real API server and operat
 	$(BIN)/pytest -m kubernetes $(PYTEST_ARGS)
 
 test-unit: setup ## the tests of the code: four minutes on two cores
-	tools/pytest_twice.sh $(BIN)/pytest -m "not e2e and not container" --ignore=tests/rules $(SIDE_BY_SIDE) $(PYTEST_ARGS)
+	$(BIN)/pytest -m "not e2e and not container" --ignore=tests/rules $(SIDE_BY_SIDE) $(PYTEST_ARGS)
 
 test-rules: setup ## the tests of the rules, by Prometheus, promtool, vmalert and simulated fleets
-	tools/pytest_twice.sh $(BIN)/pytest $(SIDE_BY_SIDE) $(PYTEST_ARGS) tests/rules
+	$(BIN)/pytest $(SIDE_BY_SIDE) $(PYTEST_ARGS) tests/rules
 
 bench: setup ## every benchmark, results into bench/RESULTS.md: two hours on two cores
 	$(BIN)/python bench/record_cost.py --write
@@ -114,13 +114,21 @@ extensions: setup ## take each extension out of a copy: layers, types and unit t
 mutants: setup ## flip comparators, windows, thresholds and labels of the rules, which changes does no test notice: ten minutes
 	$(BIN)/python bench/mutants.py --write
 
-check: setup ## format, lint, types, layers, spelling, rules, documentation
+check: check-code check-types check-rules check-docs ## format, lint, types, layers, spelling, rules, documentation
+
+check-code: setup
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
-	$(BIN)/mypy
 	$(BIN)/lint-imports --no-cache
 	$(BIN)/codespell
+
+check-types: setup
+	$(BIN)/mypy
+
+check-rules: setup
 	BIN=$(BIN) tools/lint_rules.sh
+
+check-docs: setup
 	$(DOCS) --quiet
 
 docs: setup ## the documentation as a site, in build/site; a dead link fails

@@ -5,8 +5,8 @@
 set -euo pipefail
 : "${PYTHON:=python3}" "${VENV:=.venv}"
 what=${1:-all}
-log=$(mktemp)
-trap 'rm -f "$log"' EXIT
+log=$(mktemp) built=$(mktemp) linters=
+trap 'rm -f "$log" "$built"; [ -z "$linters" ] || kill "$linters"' EXIT
 
 # step TEXT COMMAND...: one line with the seconds it took; on a terminal also what happens now. Output only on failure.
 step() {
@@ -46,6 +46,24 @@ if ! "$PYTHON" -c 'import ensurepip' 2>/dev/null; then
   fi
 fi
 
+# The linters of the rules, where Go can build them: the compiler works while packages are fetched.
+bin=$(realpath -m "${TRITONOBS_TOOLS:-.tools}")/bin
+linters_of_rules() {
+  local source code=0
+  [ -x "$bin/jsonnet-lint" ] || GOBIN="$bin" go install \
+    github.com/google/go-jsonnet/cmd/jsonnetfmt@v0.22.0 github.com/google/go-jsonnet/cmd/jsonnet-lint@v0.22.0 || code=1
+  if ! [ -x "$bin/pint" ]; then
+    # Not by `go install`: that asks for the list of all versions, which not every module proxy hands out.
+    source=$(cd / && GOFLAGS=-mod=mod go mod download -json github.com/cloudflare/pint@v0.60.0 | sed -n 's/^\t"Dir": "\(.*\)",$/\1/p')
+    go build -C "$source" -o "$bin/pint" ./cmd/pint || code=1
+  fi
+  return "$code"
+}
+if [ "$what" = all ] && command -v go >/dev/null; then
+  linters_of_rules >"$built" 2>&1 &
+  linters=$!
+fi
+
 shown="${TRITONOBS_TOOLS:-.tools}"
 echo "Setting up $VENV and ${shown#"$PWD"/}, once"
 [ -x "$VENV/bin/python" ] || step "virtual environment" "$PYTHON" -m venv "$VENV"
@@ -72,20 +90,10 @@ if any(look(program) is None for program in SECOND_ENGINE.files):
 }
 step "VictoriaMetrics, a second rule engine" second_engine || echo "the tests run without a second rule engine" >&2
 
-# The linters of the rules, where Go can build them.
-bin=$(realpath -m "${TRITONOBS_TOOLS:-.tools}")/bin
-jsonnet_linters() {
-  GOBIN="$bin" go install \
-    github.com/google/go-jsonnet/cmd/jsonnetfmt@v0.22.0 github.com/google/go-jsonnet/cmd/jsonnet-lint@v0.22.0
-}
-# Not by `go install`: that asks for the list of all versions, which not every module proxy hands out.
-rule_linter() {
-  local source
-  source=$(cd / && GOFLAGS=-mod=mod go mod download -json github.com/cloudflare/pint@v0.60.0 | sed -n 's/^\t"Dir": "\(.*\)",$/\1/p')
-  go build -C "$source" -o "$bin/pint" ./cmd/pint
-}
-if command -v go >/dev/null; then
-  [ -x "$bin/jsonnet-lint" ] || step "jsonnetfmt and jsonnet-lint" jsonnet_linters \
-    || echo "make check runs without jsonnetfmt and jsonnet-lint" >&2
-  [ -x "$bin/pint" ] || step "pint" rule_linter || echo "make check runs without pint" >&2
+if [ -n "$linters" ]; then
+  step "linters of the rules, in Go" tail -n +1 --pid="$linters" -f "$built" || true
+  code=0
+  wait "$linters" || code=$?
+  linters=
+  [ "$code" = 0 ] || { tail -n 15 "$built" && echo "make check runs without the linters of the rules that are missing"; } >&2
 fi

@@ -18,7 +18,7 @@ pieces() {
 piece() {
   local printed code=0 began=$SECONDS cpu
   printed="$(mktemp)"
-  tools/pytest_twice.sh "$BIN/pytest" -m "e2e and not container" "$1" >"$printed" 2>&1 || code=$?
+  "$BIN/pytest" -m "e2e and not container" "$1" >"$printed" 2>&1 || code=$?
   # What the shell's children used, user and system.
   times >"$printed.cpu"
   cpu="$(tail -n 1 "$printed.cpu")"
