@@ -2,9 +2,9 @@
 
     python bench/end_to_end.py [--runs N] [--hours H] [--json] [--write]
 
-A test that fails once is named in the row of its run. Runs are kept in bench/end_to_end_kept.json beside earlier
-ones, because twenty take hours; one that was interrupted is not. A run counts for the commit that was checked
-out when it began.
+A test that fails once is named in the row of its run. Runs are kept in bench/end_to_end_kept.json beside
+earlier ones, because twenty take hours; one that was interrupted is not. A run counts for the commit that was
+checked out when it began.
 """
 
 from __future__ import annotations
