@@ -89,9 +89,7 @@ def live(
     time.sleep(calm)
     compared, different = differences(tiers, records(tiers), tolerance=tolerance, seconds=patience)
     _wait_for(tiers, expected, patience)
-    began = time.time() - _LAST_SECONDS
-    first = [frozenset(tiers.alerts(name, began)) for name in ("one", "whole")]
-    known = [frozenset(tiers.alerts(name, began, SEEN)) for name in ("one", "whole")]
+    began, one_calm, whole_calm, apart = _fired(tiers, ignored, patience)
     after_calm()
     overflow = time.time()
     tiers.fleet.raise_traffic(OVER, TIMES)
@@ -106,9 +104,9 @@ def live(
     return Seen(
         compared=compared,
         different=different,
-        one=first[0],
-        whole=first[1],
-        apart=minded((first[0] - known[1]) | (first[1] - known[0]), ignored),
+        one=one_calm,
+        whole=whole_calm,
+        apart=apart,
         overflow=(_since(one, overflow), _since(whole, overflow)),
         over=minded(whole, ignored) - frozenset(over_one),
         part=part,
@@ -127,6 +125,25 @@ def _wait_for(tiers: Beside, expected: Collection[str], seconds: float) -> None:
         ):
             return
         time.sleep(1)
+
+
+def _fired(
+    tiers: Beside, ignored: str, seconds: float
+) -> tuple[float, frozenset[Row], frozenset[Row], frozenset[Row]]:
+    """Since when was looked, what has fired since then in either way, and what in one of them alone.
+
+    Looks again for so many seconds, as `differences` does: on a busy machine the first records can take as
+    long as alerts wait where waits are ten times shorter.
+    """
+    end = time.monotonic() + seconds
+    while True:
+        began = time.time() - _LAST_SECONDS
+        one, whole = (frozenset(tiers.alerts(name, began)) for name in ("one", "whole"))
+        known_one, known_whole = (frozenset(tiers.alerts(name, began, SEEN)) for name in ("one", "whole"))
+        apart = minded((one - known_whole) | (whole - known_one), ignored)
+        if not apart or time.monotonic() > end:
+            return began, one, whole, apart
+        time.sleep(_LOOK_SECONDS)
 
 
 def minded(rows: Iterable[Row], ignored: str) -> frozenset[Row]:
