@@ -12,7 +12,7 @@ without_servers() {
   # Days of virtual time take half a minute alone; at the lowest priority one took more than five.
   "${pytest[@]}" --timeout 900 --numprocesses auto tests/rules || code=1
   # The rest waits now and then.
-  "${pytest[@]}" --timeout 900 --numprocesses 4 --ignore=tests/rules || code=1
+  "${pytest[@]}" --timeout 900 --numprocesses "$(($(nproc) + 2))" --ignore=tests/rules || code=1
   return "$code"
 }
 export -f without_servers
