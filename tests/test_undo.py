@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+import importlib
 import os
 import signal
 import sys
 import time
+from typing import TYPE_CHECKING
 
 import pytest
 
-from tritonobs import undo
+from tritonobs import cli, undo
 from tritonobs.undo import Undo
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from contextlib import AbstractContextManager
+    from pathlib import Path
 
 
 def _kick(number: signal.Signals) -> None:
@@ -62,6 +69,60 @@ def test_a_signal_in_a_destructor_is_not_lost(
 
     assert done == ["undone"]
     assert sys.unraisablehook is before
+
+
+_READS_A_DATACLASS = """\
+import os, time
+
+try:
+    os.kill(os.getpid(), {number})
+    time.sleep({seconds})
+except BaseException as error:
+    raise TypeError("a field of the dataclass") from error
+"""
+
+
+@pytest.mark.parametrize("block", [Undo, cli._endings])
+@pytest.mark.parametrize("number", undo.SIGNALS)
+def test_an_import_ends_before_a_signal_does_its_work(
+    number: signal.Signals,
+    block: Callable[[], AbstractContextManager[object]],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A library may report what is raised in its import as an error of its own, with a traceback."""
+    module = f"reads_{block.__name__}_{number.name}"
+    (tmp_path / f"{module}.py").write_text(_READS_A_DATACLASS.format(number=int(number), seconds=0.05))
+    monkeypatch.syspath_prepend(tmp_path)
+
+    def command() -> None:
+        with block():
+            importlib.import_module(module)
+            time.sleep(10)
+
+    with pytest.raises((KeyboardInterrupt, SystemExit)):
+        command()
+
+    assert module in sys.modules
+
+
+def test_an_import_that_does_not_end_is_interrupted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nobody waits for it longer than two seconds."""
+    (tmp_path / "reads_forever.py").write_text(
+        _READS_A_DATACLASS.format(number=int(signal.SIGINT), seconds=60)
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setattr(undo, "_IMPORT_SECONDS", 0.1)
+
+    def command() -> None:
+        with cli._endings():
+            importlib.import_module("reads_forever")
+
+    with pytest.raises(TypeError) as raised:
+        command()
+
+    assert isinstance(raised.value.__cause__, KeyboardInterrupt)
+    assert undo._postponed == {}
 
 
 def test_impatience_does_not_stop_the_undoing() -> None:

@@ -13,10 +13,43 @@ from functools import partial
 from types import FrameType, TracebackType
 from typing import NoReturn
 
-_SHELL = 128
+SIGNALLED = 128
 """What a shell adds to the number of the signal that ended a program."""
-_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 _AGAIN_SECONDS = 0.01
+_IMPORT_SECONDS = 2.0
+_IMPORT = "<frozen importlib._bootstrap>"
+_postponed: dict[int, float] = {}
+"""When each signal that waits for an import came first."""
+
+
+def end(number: int) -> NoReturn:
+    """End what runs as this signal does, so that what was begun is undone.
+
+    Raises:
+        KeyboardInterrupt, SystemExit: always.
+    """
+    if number == signal.SIGINT:
+        raise KeyboardInterrupt
+    raise SystemExit(SIGNALLED + number)
+
+
+def postponed(number: int, frame: FrameType | None) -> bool:
+    """Whether a signal came while a module is imported; then it is sent again soon, for two seconds at most.
+
+    A library may turn what a signal raises there into an error of its own: pydantic does, while it reads a
+    dataclass.
+    """
+    while frame and frame.f_code.co_filename != _IMPORT:
+        frame = frame.f_back
+    now = time.monotonic()
+    if not frame or now > _postponed.setdefault(number, now) + _IMPORT_SECONDS:
+        _postponed.pop(number, None)
+        return False
+    again = threading.Timer(_AGAIN_SECONDS, os.kill, (os.getpid(), number))
+    again.daemon = True
+    again.start()
+    return True
 
 
 class Undo(ExitStack):
@@ -54,7 +87,7 @@ class Undo(ExitStack):
 
     def __enter__(self) -> Undo:  # noqa: PYI034 (typing.Self is newer than Python 3.10)
         if threading.current_thread() is threading.main_thread():
-            for number in _SIGNALS:
+            for number in SIGNALS:
                 before = signal.signal(number, self._interrupt)
                 self._restore.append(partial(signal.signal, number, before))
             report = sys.unraisablehook
@@ -74,20 +107,18 @@ class Undo(ExitStack):
         self._undoing = True
         return bool(super().__exit__(kind, error, trace))
 
-    def _interrupt(self, number: int, _frame: FrameType | None) -> None:
+    def _interrupt(self, number: int, frame: FrameType | None) -> None:
         if self._undoing:
             self._on_wait()
         elif self._held:
             self._came = number
-        elif not self._dropping:
+        elif not self._dropping and not postponed(number, frame):
             self._end(number)
 
     def _end(self, number: int) -> NoReturn:
         # From here on nothing may come between the block and its undoing.
         self._undoing, self._came, self._last = True, 0, number
-        if number == signal.SIGINT:
-            raise KeyboardInterrupt
-        raise SystemExit(_SHELL + number)
+        end(number)
 
     def _dropped(
         self, report: Callable[[sys.UnraisableHookArgs], object], what: sys.UnraisableHookArgs, /

@@ -13,19 +13,19 @@ import signal
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from types import FrameType
 from typing import Any, TextIO
 
 import click
 
 import tritonobs
+from tritonobs import undo
 from tritonobs.cli.say import say
 from tritonobs.errors import RenderFailed, SpecInvalid, TritonobsError
 from tritonobs.registry import Command, commands, extensions, resolved
 from tritonobs.stage.cells import record_path
 
 FOUND, USAGE, COULD_NOT_LOOK, INTERRUPTED = 1, 2, 3, 130
-_SIGNALLED = 128
-"""What a shell adds to the number of the signal that ended a program."""
 
 _HEART = tuple(
     Command(under=under, name=at.partition(":")[2], help=help_text, at=f"tritonobs.cli.{at}", order=order)
@@ -151,15 +151,19 @@ def run() -> None:
 @contextmanager
 def _endings() -> Iterator[None]:
     """`kill` and a closed terminal end a command as Ctrl-C does: it undoes its changes first."""
-    numbers = (signal.SIGTERM, signal.SIGHUP)
-    # By default they end Python at once: no `finally` runs, and started processes go on.
-    before = [signal.signal(number, lambda came, _: sys.exit(_SIGNALLED + came)) for number in numbers]
+    # By default some end Python at once: no `finally` runs, and started processes go on.
+    before = [signal.signal(number, _end) for number in undo.SIGNALS]
     try:
         yield
     finally:
         # The command line may be called by a program with handlers of its own, as tests do.
-        for number, handler in zip(numbers, before, strict=True):
+        for number, handler in zip(undo.SIGNALS, before, strict=True):
             signal.signal(number, handler)
+
+
+def _end(number: int, frame: FrameType | None) -> None:
+    if not undo.postponed(number, frame):
+        undo.end(number)
 
 
 def _status() -> int:
@@ -216,7 +220,7 @@ def _lost(error: OSError) -> int:
     """The exit code of an error of the system. If our own output caused it, the reader has gone."""
     if isinstance(error, BrokenPipeError):
         _silence(sys.stdout)
-        return _SIGNALLED + signal.SIGPIPE
+        return undo.SIGNALLED + signal.SIGPIPE
     # A failed write to stdout names no file, and what is left of the text would fail again at the end.
     unwritten = error.filename is None and error.errno in {errno.ENOSPC, errno.EIO, errno.EBADF}
     if unwritten:
