@@ -37,7 +37,8 @@ PY
 if ! "$PYTHON" -c 'import ensurepip' 2>/dev/null; then
   install="apt-get install -y --no-install-recommends python3-venv"
   if [ "$(id -u)" = 0 ]; then
-    step "python3-venv" sh -c "apt-get update -q && $install"
+    # Another apt may be at work, as tools/setup_tests.sh is in .ci/run.
+    step "python3-venv" sh -c "apt-get update -q; $install -o DPkg::Lock::Timeout=300"
   elif sudo -n true 2>/dev/null; then
     step "python3-venv" sudo sh -c "apt-get update -q && $install"
   else

@@ -46,7 +46,7 @@ timeout 300 apt-get update -q >/dev/null || true
 # One by one: what can be had is had.
 for package in $packages; do
   echo "installing $package for the tests"
-  timeout 300 apt-get install -yq --no-install-recommends "$package" >"$log" 2>&1 \
+  timeout 300 apt-get -o DPkg::Lock::Timeout=120 install -yq --no-install-recommends "$package" >"$log" 2>&1 \
     || { echo "$package could not be installed; its tests are skipped. The end of what apt said:"; tail -n 3 "$log"; } >&2
 done
 exit 0
