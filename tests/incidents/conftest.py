@@ -11,6 +11,7 @@ import pytest
 from support.alertmanager_sim.alertmanager import Life
 from support.incidents.conversations import EPOCH
 from support.incidents.serving import serving
+from tritonobs.extensions.incidents import part
 from tritonobs.extensions.incidents.incident import Fleet
 from tritonobs.extensions.incidents.part import Incidents
 from tritonobs.tasks import Supervisor
@@ -85,8 +86,11 @@ def verdict() -> Callable[..., Verdict]:
 
 
 @pytest.fixture
-def begin(tmp_path) -> Callable[..., object]:
+def begin(tmp_path, monkeypatch) -> Callable[..., object]:
     """Make the part of `serve` with a verdict, and run a test inside its event loop."""
+    for waits in ("_PATIENCE_SECONDS", "_SIFT_SECONDS", "_RECALL_SECONDS", "_LOOK_SECONDS"):
+        # A busy machine takes longer; a test of what comes too late has its own.
+        monkeypatch.setattr(part, waits, 20.0)
 
     def begin(judged, test, incidents="") -> object:
         with serving(judged, tmp_path, incidents) as plan:

@@ -125,6 +125,14 @@ def test_a_cause_from_before_an_alert_does_not_explain_it(begin, monkeypatch, se
     assert texts(second)[0].startswith(begins)
 
 
+async def _knows(one, sentence):
+    for _ in range(6000):
+        if [each.cause and each.cause.sentence for each in one.incidents] == [sentence]:
+            return
+        await asyncio.sleep(0.01)
+    raise AssertionError(f"a minute later {one.incidents} do not say: {sentence}")
+
+
 @pytest.mark.parametrize(
     ("apart", "begins"),
     [
@@ -137,15 +145,14 @@ def test_a_young_incident_is_looked_at_again_and_the_next_alert_says_what_was_fo
 ):
     """A dead worker shows as errors first; what its own alert is about began before that alert."""
     monkeypatch.setattr(module, "_PAUSE_SECONDS", 0.5)
-    monkeypatch.setattr(module, "_PATIENCE_SECONDS", 0.05)
     judged = Judged(cause(sentence="inspect answers with errors"))
 
     async def test(one, robots):
         await say(one, robots, alert())
-        await asyncio.sleep(0.2)
         judged.verdict.causes = (replace(cause(sentence="a worker died"), check="dead_worker"),)
-        await asyncio.sleep(1.0)
+        await _knows(one, "a worker died")
         monkeypatch.setattr(module, "_PAUSE_SECONDS", apart)
+        monkeypatch.setattr(module, "_PATIENCE_SECONDS", 0.05)
         judged.seconds = 2.0
         return await say(one, robots, alert("TritonWorkerDead", began=time.time() + 1))
 
