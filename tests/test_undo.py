@@ -15,7 +15,7 @@ from tritonobs import cli, undo
 from tritonobs.undo import Undo
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
     from contextlib import AbstractContextManager
     from pathlib import Path
 
@@ -71,6 +71,24 @@ def test_a_signal_in_a_destructor_is_not_lost(
     assert sys.unraisablehook is before
 
 
+@pytest.fixture(name="in_front")
+def _in_front() -> Iterator[None]:
+    """As a shell starts a command in front: a test run in the background ignores Ctrl-C."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+def test_a_command_in_the_background_goes_on_to_ignore_ctrl_c() -> None:
+    """As its shell told it."""
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        with cli._endings():
+            assert signal.getsignal(signal.SIGINT) is signal.SIG_IGN
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
 _READS_A_DATACLASS = """\
 import os, time
 
@@ -82,6 +100,7 @@ except BaseException as error:
 """
 
 
+@pytest.mark.usefixtures("in_front")
 @pytest.mark.parametrize("block", [Undo, cli._endings])
 @pytest.mark.parametrize("number", undo.SIGNALS)
 def test_an_import_ends_before_a_signal_does_its_work(
@@ -106,6 +125,7 @@ def test_an_import_ends_before_a_signal_does_its_work(
     assert module in sys.modules
 
 
+@pytest.mark.usefixtures("in_front")
 def test_an_import_that_does_not_end_is_interrupted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Nobody waits for it longer than two seconds."""
     (tmp_path / "reads_forever.py").write_text(

@@ -36,11 +36,12 @@ PY
 
 if ! "$PYTHON" -c 'import ensurepip' 2>/dev/null; then
   install="apt-get install -y --no-install-recommends python3-venv"
+  # Another apt may be at work, as tools/setup_tests.sh is in .ci/run.
+  fetch="apt-get update -q; $install -o DPkg::Lock::Timeout=300"
   if [ "$(id -u)" = 0 ]; then
-    # Another apt may be at work, as tools/setup_tests.sh is in .ci/run.
-    step "python3-venv" sh -c "apt-get update -q; $install -o DPkg::Lock::Timeout=300"
+    step "python3-venv" sh -c "$fetch"
   elif sudo -n true 2>/dev/null; then
-    step "python3-venv" sudo sh -c "apt-get update -q && $install"
+    step "python3-venv" sudo sh -c "$fetch"
   else
     echo "Python's venv module is missing; install it with: sudo $install" >&2
     exit 1

@@ -8,11 +8,11 @@ cd "$(dirname "$0")/.."
 export BIN="${BIN:-.venv/bin}"
 
 without_servers() {
-  local code=0 pytest=("$BIN/pytest" -m "not e2e and not container" --dist worksteal)
   # Days of virtual time take half a minute alone; at the lowest priority one took more than five.
-  "${pytest[@]}" --timeout 900 --numprocesses auto tests/rules || code=1
+  local code=0 pytest=("$BIN/pytest" -m "not e2e and not container" --dist worksteal --timeout 900)
+  "${pytest[@]}" --numprocesses auto tests/rules || code=1
   # The rest waits now and then.
-  "${pytest[@]}" --timeout 900 --numprocesses "$(($(nproc) + 2))" --ignore=tests/rules || code=1
+  "${pytest[@]}" --numprocesses "$(($(nproc) + 2))" --ignore=tests/rules || code=1
   return "$code"
 }
 export -f without_servers

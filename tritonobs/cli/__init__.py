@@ -152,12 +152,15 @@ def run() -> None:
 def _endings() -> Iterator[None]:
     """`kill` and a closed terminal end a command as Ctrl-C does: it undoes its changes first."""
     # By default some end Python at once: no `finally` runs, and started processes go on.
-    before = [signal.signal(number, _end) for number in undo.SIGNALS]
+    # What a shell starts in the background ignores Ctrl-C, and goes on to.
+    ignored = {signal.SIGINT} if signal.getsignal(signal.SIGINT) is signal.SIG_IGN else set()
+    numbers = [number for number in undo.SIGNALS if number not in ignored]
+    before = [signal.signal(number, _end) for number in numbers]
     try:
         yield
     finally:
         # The command line may be called by a program with handlers of its own, as tests do.
-        for number, handler in zip(undo.SIGNALS, before, strict=True):
+        for number, handler in zip(numbers, before, strict=True):
             signal.signal(number, handler)
 
 
