@@ -1,6 +1,7 @@
 """What all tests share: where programs are, how much is fuzzed, and that no secret is left behind."""
 
 import os
+import signal
 from datetime import timedelta
 from pathlib import Path
 
@@ -36,6 +37,17 @@ def pytest_collection_modifyitems(config, items):
     if gone:
         config.hook.pytest_deselected(items=gone)
         items[:] = [item for item in items if item not in set(gone)]
+
+
+@pytest.fixture(name="in_front")
+def _in_front():
+    """As a shell starts a command in front: what runs in the background, or by `nohup`, ignores signals."""
+    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGHUP)}
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
+    yield
+    for number, handler in before.items():
+        signal.signal(number, handler)
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -15,9 +15,11 @@ from tritonobs import cli, undo
 from tritonobs.undo import Undo
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
     from contextlib import AbstractContextManager
     from pathlib import Path
+
+pytestmark = pytest.mark.usefixtures("in_front")
 
 
 def _kick(number: signal.Signals) -> None:
@@ -71,22 +73,16 @@ def test_a_signal_in_a_destructor_is_not_lost(
     assert sys.unraisablehook is before
 
 
-@pytest.fixture(name="in_front")
-def _in_front() -> Iterator[None]:
-    """As a shell starts a command in front: a test run in the background ignores Ctrl-C."""
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    yield
-    signal.signal(signal.SIGINT, before)
-
-
-def test_a_command_in_the_background_goes_on_to_ignore_ctrl_c() -> None:
-    """As its shell told it."""
-    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
-    try:
-        with cli._endings():
-            assert signal.getsignal(signal.SIGINT) is signal.SIG_IGN
-    finally:
-        signal.signal(signal.SIGINT, before)
+@pytest.mark.parametrize("block", [Undo, cli._endings])
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGHUP])
+def test_what_is_ignored_stays_ignored(
+    number: signal.Signals, block: Callable[[], AbstractContextManager[object]]
+) -> None:
+    """Ctrl-C by what a shell starts in the background, a closed terminal by what `nohup` starts."""
+    signal.signal(number, signal.SIG_IGN)
+    with block():
+        _kick(number)
+        assert signal.getsignal(number) is signal.SIG_IGN
 
 
 _READS_A_DATACLASS = """\
@@ -100,7 +96,6 @@ except BaseException as error:
 """
 
 
-@pytest.mark.usefixtures("in_front")
 @pytest.mark.parametrize("block", [Undo, cli._endings])
 @pytest.mark.parametrize("number", undo.SIGNALS)
 def test_an_import_ends_before_a_signal_does_its_work(
@@ -125,7 +120,6 @@ def test_an_import_ends_before_a_signal_does_its_work(
     assert module in sys.modules
 
 
-@pytest.mark.usefixtures("in_front")
 def test_an_import_that_does_not_end_is_interrupted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Nobody waits for it longer than two seconds."""
     (tmp_path / "reads_forever.py").write_text(

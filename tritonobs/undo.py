@@ -23,6 +23,14 @@ _postponed: dict[int, float] = {}
 """When each signal that waits for an import came first."""
 
 
+def heeded() -> list[signal.Signals]:
+    """Those of SIGNALS that are not ignored.
+
+    `nohup` ignores a closed terminal, and a shell ignores Ctrl-C for what it starts in the background.
+    """
+    return [number for number in SIGNALS if signal.getsignal(number) is not signal.SIG_IGN]
+
+
 def end(number: int) -> NoReturn:
     """End what runs as this signal does, so that what was begun is undone.
 
@@ -56,7 +64,7 @@ class Undo(ExitStack):
     """An `ExitStack` that signals cannot interrupt while it undoes.
 
     The first signal ends the block and begins the undoing; `on_wait` is called for each that comes during it.
-    Register the undoing before the action: a signal may come between two lines.
+    Register the undoing before the action: a signal may come between two lines. What was ignored stays so.
     """
 
     def __init__(self, on_wait: Callable[[], object] = lambda: None) -> None:
@@ -87,7 +95,7 @@ class Undo(ExitStack):
 
     def __enter__(self) -> Undo:  # noqa: PYI034 (typing.Self is newer than Python 3.10)
         if threading.current_thread() is threading.main_thread():
-            for number in SIGNALS:
+            for number in heeded():
                 before = signal.signal(number, self._interrupt)
                 self._restore.append(partial(signal.signal, number, before))
             report = sys.unraisablehook

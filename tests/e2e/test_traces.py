@@ -112,6 +112,7 @@ requests.post(url, json={"inputs": [tensor]}, timeout=30).raise_for_status()
 """
 
 
+@pytest.mark.usefixtures("in_front")
 def test_rates_that_follow_the_traffic_are_put_back(rig: TracedRig) -> None:
     """Whoever ends it, with Ctrl-C or with kill: what a model had of its own, and what it inherited."""
     rig.api.trace("slow", {"trace_level": ["TIMESTAMPS"], "trace_rate": "7"})

@@ -152,9 +152,7 @@ def run() -> None:
 def _endings() -> Iterator[None]:
     """`kill` and a closed terminal end a command as Ctrl-C does: it undoes its changes first."""
     # By default some end Python at once: no `finally` runs, and started processes go on.
-    # What a shell starts in the background ignores Ctrl-C, and goes on to.
-    ignored = {signal.SIGINT} if signal.getsignal(signal.SIGINT) is signal.SIG_IGN else set()
-    numbers = [number for number in undo.SIGNALS if number not in ignored]
+    numbers = undo.heeded()
     before = [signal.signal(number, _end) for number in numbers]
     try:
         yield

@@ -104,6 +104,7 @@ def test_a_drill_interrupted_at_any_moment_leaves_nothing_broken(started: World,
     assert caught > MOMENTS / 4
 
 
+@pytest.mark.usefixtures("in_front")
 def test_a_signal_in_the_middle_of_a_cause_undoes_it(started: World, monkeypatch: pytest.MonkeyPatch) -> None:
     """The server was stopped, and nobody had noted that yet."""
     suspend = psutil.Process.suspend

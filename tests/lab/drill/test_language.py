@@ -154,7 +154,7 @@ def test_a_server_that_is_gone_keeps_no_files(rig: Rig, monkeypatch: pytest.Monk
     assert _as_it_was(rig)
 
 
-@pytest.mark.usefixtures("_quick")
+@pytest.mark.usefixtures("_quick", "in_front")
 @pytest.mark.parametrize("moment", ["load", "switch"])
 def test_an_interrupted_drill_leaves_no_model(rig: Rig, monkeypatch: pytest.MonkeyPatch, moment: str) -> None:
     """Ctrl-C while the model is loaded, and when its first prompts are sent."""

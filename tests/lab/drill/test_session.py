@@ -159,6 +159,7 @@ def test_a_fault_stays_as_long_as_is_asked(started: World) -> None:
     assert not started.broken
 
 
+@pytest.mark.usefixtures("in_front")
 def test_an_interrupted_drill_says_that_it_cleaned_up(started: World) -> None:
     """Ctrl-C ends it; the fault is gone before anything is said."""
     drill, said = _drill(started), []
