@@ -77,8 +77,8 @@ def _wheel(folder: Path, name: str, metadata: str) -> Path:
 def test_a_bill_names_the_wheels_and_what_users_may_install(tmp_path: Path) -> None:
     """Valid CycloneDX, the same for the same wheels; what only makers of a release install is not in it."""
     sbom = pytest.importorskip("releasing.sbom", reason="no cyclonedx here; run: make setup")
-    validation = pytest.importorskip("cyclonedx.validation.json")
-    schema = pytest.importorskip("cyclonedx.schema")
+    validation = pytest.importorskip("cyclonedx.validation.json", reason="no cyclonedx here; run: make setup")
+    schema = pytest.importorskip("cyclonedx.schema", reason="no cyclonedx here; run: make setup")
     metadata = (
         "Metadata-Version: 2.4\nName: tritonobs\nVersion: 1.2.3\nSummary: A.\n"
         "License-Expression: Apache-2.0\n"
