@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from support.programs import PrometheusProgram
+from support.programs import PrometheusProgram, free_port
 from tritonobs import programs
 from tritonobs.extensions.mcp.ask import Unanswered
 from tritonobs.extensions.mcp.servers import bounded
@@ -46,8 +46,11 @@ def _soon(ask, tool, ready, **arguments):
     raise AssertionError(found.text)
 
 
-def test_alerts_that_fire_are_listed(ask, prometheus):
+def test_alerts_that_fire_are_listed(ask, prometheus, fleet_file):
     """With labels and summary, without the Watchdog; that Alertmanager was not read is said."""
+    # On the port of the example a stack of the machine may answer.
+    example = fleet_file.read_text(encoding="utf-8")
+    fleet_file.write_text(example.replace("127.0.0.1:9093", f"127.0.0.1:{free_port()}"), encoding="utf-8")
     found = _soon(ask, "alerts", bool, prometheus=prometheus)
     answer = found.answer
 
