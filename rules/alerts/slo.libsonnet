@@ -164,7 +164,7 @@ function(config)
       description_zh: '最近 ' + tier.long + ' 内，' + say.model_zh + ' 有 ' + say.percent + ' 的请求未达到 {{ $labels.slo }}，且仍在继续' + left_zh +
                       '。' + fails_for_zh + waited_zh + say.called_by_zh + say.causes_zh + '找出是哪个原因或阶段；若由发布引起，请回滚。',
       board: board,
-    }, labels={ burn_tier: tier.name });
+    }, keep=std.get(tier, 'keep', ''), labels={ burn_tier: tier.name });
   local missing = text.alert('TritonSliMissing', 'warning', text.owned(|||
     (
       (

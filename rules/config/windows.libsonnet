@@ -108,14 +108,15 @@ local scrapes = 4;
     sloPeriodDays: config.sloPeriodSeconds / 86400,
     // A tier fires when both windows, `long` and `short`, burn faster than a rate that spends `share` of the budget within
     // `long`. A burn that began twice within `lately` also lasts until the window `again` is calm. For `memory` after a burn of
-    // the model, one of its versions alone is not reported. The SLO must be at least
-    // `age` old: what faster tiers leave to a slow one needs that time to spend its share. Three pairs are those of the SRE
-    // workbook, chapter 5; the fourth is ours. The first tier is evaluated in the group of the error budgets.
+    // the model, one of its versions alone is not reported. The SLO must be at least `age` old: what faster tiers leave to a slow
+    // one needs that time to spend its share. The alert lasts for `keep` longer, because chance moves a ratio under its
+    // threshold and back. Three pairs are those of the SRE workbook, chapter 5; the fourth is ours. The first tier is evaluated
+    // in the group of the error budgets.
     burnTiers: [
-      { name: 'fast', severity: 'critical', long: '1h', short: '5m', share: 0.02, again: '1h', memory: '30m', lately: '6h', age: '' },
-      { name: 'medium', severity: 'critical', long: '6h', short: '30m', share: 0.05, again: '2h', memory: '2h', lately: '1d', age: '' },
-      { name: 'slow', severity: 'warning', long: '1d', short: '2h', share: 0.1, again: '6h', memory: '6h', lately: '3d', age: '12h' },
-      { name: 'long', severity: 'warning', long: '3d', short: '6h', share: 0.1, again: '1d', memory: '1d', lately: '7d', age: '1d' },
+      { name: 'fast', severity: 'critical', long: '1h', short: '5m', share: 0.02, again: '1h', memory: '30m', lately: '6h', age: '', keep: '' },
+      { name: 'medium', severity: 'critical', long: '6h', short: '30m', share: 0.05, again: '2h', memory: '2h', lately: '1d', age: '', keep: '' },
+      { name: 'slow', severity: 'warning', long: '1d', short: '2h', share: 0.1, again: '6h', memory: '6h', lately: '3d', age: '12h', keep: '20m' },
+      { name: 'long', severity: 'warning', long: '3d', short: '6h', share: 0.1, again: '1d', memory: '1d', lately: '7d', age: '1d', keep: '1h' },
     ],
 
     local follows(name, from) =

@@ -4,7 +4,7 @@ import pytest
 
 from support.fleet_sim.curves import between, every, steps
 from support.fleet_sim.fleet import Fleet
-from support.fleet_sim.world import live
+from support.fleet_sim.world import live, product_rules
 
 FAST, MEDIUM, SLOW, LONG = (f"TritonErrorBudgetBurn{tier}" for tier in ("Fast", "Medium", "Slow", "Long"))
 TIERS = (FAST, MEDIUM, SLOW, LONG)
@@ -188,6 +188,17 @@ def test_errors_of_exactly_a_threshold_do_not_flap(engine, qps, share, days):
 
     most = max(2, 5 * days / 4)
     assert {name: len(fired) for name, fired in lived.all_fired().items() if len(fired) > most} == {}
+
+
+def test_chance_ends_no_alert_for_minutes(engine):
+    """One request a second and few errors: the short window holds a handful of them, one more or less."""
+    begun = {}
+    for keeps in (False, True):
+        fleet = one_model(seconds=24 * HOUR, qps=1, raised=0.003, seed=15)
+        lived = live(engine, fleet, SLOW, groups=product_rules(fleet.scrape_seconds, keepFiring=keeps))
+        begun[keeps] = len(lived.fired(SLOW))
+
+    assert begun == {False: 4, True: 1}
 
 
 @pytest.mark.parametrize("versions", [("1",), ("1", "2")])
