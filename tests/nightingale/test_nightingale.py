@@ -76,7 +76,8 @@ def test_its_fields_are_those_it_knows() -> None:
         ("TritonServerDown", (5, 30, 0), 1),
         ("TritonSaturated", (30, 300, 0), 2),
         ("TritonKvCacheFull", (15, 60, 120), 2),
-        ("TritonErrorBudgetBurnSlow", (60, 0, 0), 2),
+        ("TritonErrorBudgetBurnFast", (30, 0, 0), 1),
+        ("TritonErrorBudgetBurnSlow", (60, 0, 1200), 2),
         ("TritonModelReloaded", (60, 0, 240), 3),
     ],
 )
