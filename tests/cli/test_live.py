@@ -80,6 +80,7 @@ def test_a_channel_of_alertmanager_cannot_be_tried_from_here(run: Run, tmp_path:
     assert "no robot 'vision'; it has none; slack/vision is sent by Alertmanager itself" in done.stderr
 
 
+@pytest.mark.needs("triage")
 def test_triage_takes_the_option_of_earlier_releases(run: Run, nobody: str) -> None:
     """Scripts name Alertmanager, of which nothing is asked."""
     done = run("triage", "--prometheus", nobody, "--alertmanager", "http://alertmanager.invalid:9093")
