@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import json
 import os
 import re
@@ -247,3 +248,35 @@ def test_each_question_has_one_answer():
     answered = [question for one in registry.extensions().values() for question in one.answers]
 
     assert sorted(answered) == sorted(registry.QUESTIONS)
+
+
+def _commands(function: ast.FunctionDef) -> set[str]:
+    """The extensions whose commands a test gives to `run`, the fixture of the command line."""
+    calls = (node for node in ast.walk(function) if isinstance(node, ast.Call) and node.args)
+    given = (call.args[0] for call in calls if ast.unparse(call.func) == "run")
+    words = {word.value for word in given if isinstance(word, ast.Constant)}
+    return {BROUGHT[word] for word in words if word in BROUGHT}
+
+
+def _marked(function: ast.FunctionDef) -> set[str]:
+    calls = (node for one in function.decorator_list for node in ast.walk(one) if isinstance(node, ast.Call))
+    return {
+        ast.literal_eval(name)
+        for call in calls
+        if ast.unparse(call.func) == "pytest.mark.needs"
+        for name in call.args
+    }
+
+
+def test_who_runs_a_command_of_an_extension_goes_with_it():
+    """By its file, which imports the extension or is in its folder, or by a mark of its own."""
+    stay = []
+    for path in sorted(ROOT.glob("tests/**/test_*.py")):
+        text = path.read_text(encoding="utf-8")
+        goes = {name for name in registry.NAMES if f"tritonobs.extensions.{name}" in text}
+        goes |= {path.relative_to(ROOT / "tests").parts[0]}
+        for test in ast.walk(ast.parse(text)):
+            if isinstance(test, ast.FunctionDef) and test.name.startswith("test_"):
+                lacking = _commands(test) - goes - _marked(test)
+                stay += [f"{path.relative_to(ROOT)}::{test.name} needs {name}" for name in lacking]
+    assert stay == []
