@@ -16,7 +16,7 @@ from types import SimpleNamespace
 import pytest
 
 from support.case import RECORD, rule_name
-from support.needs import BROUGHT, lacks
+from support.needs import BROUGHT, extensions_of, lacks
 from tritonobs import names as of_series
 from tritonobs import registry
 from tritonobs.render import jsonnet
@@ -252,10 +252,10 @@ def test_each_question_has_one_answer():
 
 def _commands(function: ast.FunctionDef) -> set[str]:
     """The extensions whose commands a test gives to `run`, the fixture of the command line."""
-    calls = (node for node in ast.walk(function) if isinstance(node, ast.Call) and node.args)
-    given = (call.args[0] for call in calls if ast.unparse(call.func) == "run")
-    words = {word.value for word in given if isinstance(word, ast.Constant)}
-    return {BROUGHT[word] for word in words if word in BROUGHT}
+    calls = [node for node in ast.walk(function) if isinstance(node, ast.Call)]
+    runs = [call.args for call in calls if ast.unparse(call.func) == "run"]
+    lines = ([word.value for word in words if isinstance(word, ast.Constant)] for words in runs)
+    return {name for words in lines for name in extensions_of(words)}
 
 
 def _marked(function: ast.FunctionDef) -> set[str]:

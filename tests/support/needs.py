@@ -33,10 +33,11 @@ def lacks(item: pytest.Item) -> bool:
     parameters = getattr(item, "callspec", None)
     for name in _PARAMETERS if parameters else ():
         words = parameters.params.get(name, ())
-        needed |= _extensions(words if isinstance(words, tuple) else ())
+        needed |= extensions_of(words if isinstance(words, tuple) else ())
     return not needed <= {*registry.NAMES}
 
 
-def _extensions(words: Sequence[object]) -> set[str]:
+def extensions_of(words: Sequence[object]) -> set[str]:
+    """The extensions that bring the command of a command line."""
     begun = {" ".join(map(str, words[:length])) for length in (1, 2)}
     return {BROUGHT[one] for one in begun if one in BROUGHT}
