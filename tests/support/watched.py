@@ -12,6 +12,8 @@ from tritonobs.extensions.picture.board import knobs_of
 from tritonobs.render.grafana import load_boards
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from tritonobs.clients.prometheus import PrometheusClient
 
 # Budgets are sampled every five minutes, and evaluated two minutes after that.
@@ -26,6 +28,8 @@ class Watched:
     """A Prometheus, and what the boards show of it."""
 
     client: PrometheusClient
+    log: Path | None = None
+    """Triton's, where there is one."""
 
     def boards(self):
         """The boards that fit its records."""
@@ -50,9 +54,12 @@ class Watched:
         """
         deadline = time.monotonic() + seconds
         while (found := look()) and time.monotonic() < deadline:
-            assert not self.client.query(ENDED), "Triton has ended; logs/triton.log of the stack says why"
+            assert not self.client.query(ENDED), f"Triton has ended; its log ends with:\n{self._last_words()}"
             time.sleep(2)
         return found
+
+    def _last_words(self):
+        return self.log.read_text(errors="replace")[-4000:] if self.log else "no log"
 
 
 def without_data(drawing):

@@ -37,9 +37,9 @@ def _stack(tmp_path_factory):
     local.stop(running)
 
 
-@pytest.fixture(name="busy", scope="module")
+@pytest.fixture(name="busy", scope="session")
 def _busy(stack):
-    """The stack while requests go to both pipelines: too many, and some that must fail."""
+    """The stack while requests go to both pipelines, until all tests are done: too many, some that fail."""
     url, stop = stack.plan.replicas[0].http_url, threading.Event()
     mix = parse_mix("1280x720=8,640x480=4,corrupt=1,unsupported=1")
     plans = (
@@ -52,7 +52,8 @@ def _busy(stack):
     for thread in threads:
         thread.start()
     try:
-        watched = Watched(PrometheusClient(stack.address("prometheus")))
+        log = stack.folders.logs / "triton.log"
+        watched = Watched(PrometheusClient(stack.address("prometheus")), log)
         watched.until(lambda: not watched.recorded())
         yield watched
     finally:
@@ -88,7 +89,8 @@ def _language(tmp_path_factory):
 @pytest.fixture(name="language_watched", scope="module")
 def _language_watched(language):
     """Its Prometheus, once there are records."""
-    watched = Watched(PrometheusClient(language.address("prometheus")))
+    log = language.folders.logs / "triton.log"
+    watched = Watched(PrometheusClient(language.address("prometheus")), log)
     watched.until(lambda: not watched.recorded())
     return watched
 

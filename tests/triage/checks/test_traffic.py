@@ -241,3 +241,39 @@ def test_half_the_traffic_is_within_a_days_rhythm(fleet: Fleet) -> None:
         fleet.now.model(model, rate=5.0)
 
     assert fleet.checks() == []
+
+
+def _slow_stage_in_a_surge(fleet: Fleet, *, slow_at: float, grows_at: float | None = None) -> None:
+    """Four times the requests since 9,500 s; a stage becomes slow at some moment, with or without more."""
+    fleet.now.model("inspect", rate=40.0)
+    fleet.now.slow(0.100, "detector", "infer")
+    times = [8_800.0 + 15 * at for at in range(81)]
+    rates = tuple(
+        (t, 10.0 if t < 9_500 else 40.0 if grows_at is None or t < grows_at else 60.0) for t in times
+    )
+    labels = {"model": "inspect", "version": "1"}
+    fleet.trends["requests"] = (Series(labels=labels, points=rates),)
+    labels = {"model": "detector", "version": "1", "stage": "infer"}
+    means = tuple((t, 0.021 if t < slow_at else 0.121) for t in times)
+    fleet.trends["stage"] = (Series(labels=labels, points=means),)
+
+
+def test_a_stage_that_becomes_slow_after_a_surge_is_the_cause(fleet: Fleet) -> None:
+    """The traffic was served well for four minutes, and is the same since."""
+    _slow_stage_in_a_surge(fleet, slow_at=9_740)
+
+    verdict = fleet.verdict()
+
+    assert [cause.check for cause in verdict.causes] == ["slow_stage"]
+    assert "traffic_surge" in [cause.check for cause in verdict.following]
+
+
+def test_a_stage_that_becomes_slow_with_a_surge_follows_from_it(fleet: Fleet) -> None:
+    """At once, or when still more came."""
+    for when in ({"slow_at": 9_500}, {"slow_at": 9_740, "grows_at": 9_740}):
+        _slow_stage_in_a_surge(fleet, **when)
+
+        verdict = fleet.verdict()
+
+        assert [cause.check for cause in verdict.causes] == ["traffic_surge"]
+        assert "slow_stage" in [cause.check for cause in verdict.following]

@@ -35,7 +35,8 @@ class Check:
     """A check. Of two equally sure causes that of the lower `order` comes first.
 
     `explains` are the checks whose causes follow from one of this check, where both are about one request's
-    way; those of `same_model` only in the same model, those of `callers` only in that model and its callers.
+    way; those of `same_model` only in the same model, those of `callers` only in that model and its callers,
+    those of `at_once` only where they did not begin after its own numbers had settled.
     """
 
     judge: Callable[[View], Iterator[Cause]]
@@ -43,6 +44,7 @@ class Check:
     explains: frozenset[str]
     same_model: frozenset[str]
     callers: frozenset[str]
+    at_once: frozenset[str]
 
 
 DECLARED: Final[dict[str, Check]] = {}
@@ -55,14 +57,16 @@ def check(
     explains: Iterable[str] | None = None,
     same_model: Iterable[str] = (),
     callers: Iterable[str] = (),
+    at_once: Iterable[str] = (),
     asks: Mapping[str, Ask] | None = None,
 ) -> Callable[[Callable[[View], Iterator[Cause]]], Callable[[View], Iterator[Cause]]]:
     """Declare the decorated function as the check of its name.
 
     Without `explains` its causes explain nothing, burning budgets included. Deployments and workers are of
-    one model: those of another member of its pipeline explain nothing in it (`same_model`). `asks` is what no
-    other check asks Prometheus about a window, by the name of the answer; several checks share
-    `tritonobs.timings.questions`.
+    one model: those of another member of its pipeline explain nothing in it (`same_model`). What follows from
+    traffic follows `at_once`: what begins while traffic stays as it is explains that traffic is served worse.
+    `asks` is what no other check asks Prometheus about a window, by the name of the answer; several checks
+    share `tritonobs.timings.questions`.
     """
     ASKS.update(asks or {})
 
@@ -73,6 +77,7 @@ def check(
             explains=frozenset() if explains is None else frozenset(explains) | _ALWAYS,
             same_model=frozenset(same_model),
             callers=frozenset(callers),
+            at_once=frozenset(at_once),
         )
         return judge
 

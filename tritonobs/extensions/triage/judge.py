@@ -106,18 +106,45 @@ def _merged(causes: list[Cause]) -> list[Cause]:
     return list(best.values())
 
 
+_SETTLED_SECONDS, _SETTLED = 45.0, 1.2
+
+
 def _explains(view: View, cause: Cause, effect: Cause) -> bool:
     check = CHECKS[cause.check]
+    if cause.check in CHECKS[effect.check].at_once:
+        return _related(view, effect, cause) and _began_later(view, effect, cause)
     if effect.check not in check.explains:
+        return False
+    if effect.check in check.at_once and _began_later(view, cause, effect):
         return False
     if effect.check in check.same_model and cause.model != effect.model:
         return False
     if effect.check in check.callers and effect.model not in view.callers(cause.model):
         return False
-    # What happens to a whole replica happens to every model on it.
+    return _related(view, cause, effect)
+
+
+def _related(view: View, cause: Cause, effect: Cause) -> bool:
+    """Whether both are of one request's way. What happens to a whole replica happens to every model on it."""
     return (
         not cause.model or not effect.model or bool(_family(view, cause.model) & _family(view, effect.model))
     )
+
+
+def _began_later(view: View, cause: Cause, effect: Cause) -> bool:
+    """Whether the effect began when the numbers of the cause had been for a while what they still are.
+
+    Times of whole requests cannot say: they hold a wait, which grows while traffic stays as it is.
+    """
+    if cause.trend is None or effect.trend is None or effect.trend[0] == "request":
+        return False
+    first, then = (_dated(view, one).since for one in (cause, effect))
+    if first is None or then is None or then - first < _SETTLED_SECONDS:
+        return False
+    points, end = view.trends.points(*cause.trend), view.snapshot.incident.end
+    before = view.trends.level(points, first + view.trends.window, then)
+    after = view.trends.level(points, then, end)
+    return before is not None and after is not None and after <= _SETTLED * before
 
 
 def _family(view: View, model: str) -> frozenset[str]:

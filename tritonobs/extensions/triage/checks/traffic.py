@@ -142,7 +142,7 @@ _BUSY = 0.5
 _ABOVE_USUAL = 1.2
 
 
-@check(order=170, explains=LATE | {"batch_delay"})
+@check(order=170, explains=LATE | {"batch_delay"}, at_once={"slow_stage"})
 def traffic_surge(view: View) -> Iterator[Cause]:
     """Models that clients call, with much more traffic that is served worse."""
     for case in view.cases:
