@@ -10,6 +10,7 @@ import runpy
 import shutil
 import subprocess
 import sys
+from functools import cache
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -47,13 +48,32 @@ print(*COMMANDS)
 """All modules load, every command shows its help, and the heart does its work."""
 
 
-@pytest.fixture(name="tree")
-def _tree(tmp_path):
+@pytest.fixture(name="copy", scope="module")
+def _copy(tmp_path_factory):
     """A copy of the tree. It goes, because the last test looks for the practice stack's made-up secrets."""
-    folder = tmp_path / "tree"
+    folder = tmp_path_factory.mktemp("extensions") / "tree"
     without.copy_tree(folder)
     yield folder
     shutil.rmtree(folder)
+
+
+@pytest.fixture(name="tree")
+def _tree(copy):
+    """The copy, for a test to change. What it changed is put back: to make all files again takes longer."""
+    before = _stamps(copy)
+    yield copy
+    after = _stamps(copy)
+    for path in after.keys() - before.keys():
+        path.unlink()
+    for path in (path for path, stamp in before.items() if after.get(path) != stamp):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy2(ROOT / path.relative_to(copy), path)
+
+
+def _stamps(tree: Path) -> dict[Path, tuple[int, int]]:
+    """Time and size of every file."""
+    files = ((path, path.stat()) for path in tree.rglob("*") if path.is_file())
+    return {path: (stat.st_mtime_ns, stat.st_size) for path, stat in files}
 
 
 def _loaded(tree: Path) -> subprocess.CompletedProcess[str]:
@@ -109,11 +129,16 @@ def _rules(tree: Path) -> list[dict[str, object]]:
     ]
 
 
+@cache
+def _all_rules() -> list[dict[str, object]]:
+    return _rules(ROOT)
+
+
 def _wrong_rules(tree: Path, names: tuple[str, ...]) -> list[str]:
     """What is left of the rules of extensions that were taken out, and what is missing of all others."""
     rules = _rules(tree)
     left = {rule_name(rule) for rule in rules}
-    gone = {rule_name(rule) for rule in _rules(ROOT)} - left
+    gone = {rule_name(rule) for rule in _all_rules()} - left
     pages = {page.stem for page in (tree / "docs" / "runbooks").glob("*.md")} - {"README"}
     alerts = {rule["alert"] for rule in rules if "alert" in rule}
     alerts |= {*of_series.SHARD_ALERTS, *of_series.AGENT_ALERTS}
@@ -135,7 +160,7 @@ def _wrong_rules(tree: Path, names: tuple[str, ...]) -> list[str]:
         *(f"{alert} has a rule and no runbook" for alert in sorted(alerts - pages)),
         *(f"{name} is gone and of no extension" for name in sorted(gone) if ":" in name and name not in own),
     ]
-    if [rule for rule in _rules(ROOT) if rule_name(rule) in left] != rules:
+    if [rule for rule in _all_rules() if rule_name(rule) in left] != rules:
         wrong.append("the other rules are not what they were")
     for rule in rules:
         texts = " ".join((str(rule["expr"]), *rule.get("annotations", {}).values()))

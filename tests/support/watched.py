@@ -54,12 +54,14 @@ class Watched:
         """
         deadline = time.monotonic() + seconds
         while (found := look()) and time.monotonic() < deadline:
-            assert not self.client.query(ENDED), f"Triton has ended; its log ends with:\n{self._last_words()}"
+            assert not self.client.query(ENDED), self.last_words()
             time.sleep(2)
         return found
 
-    def _last_words(self):
-        return self.log.read_text(errors="replace")[-4000:] if self.log else "no log"
+    def last_words(self):
+        """What is said of a Triton that ended."""
+        log = self.log.read_text(errors="replace")[-4000:] if self.log else "not kept"
+        return f"Triton has ended; the end of its log:\n{log}"
 
 
 def without_data(drawing):

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 import shutil
-import threading
 from pathlib import Path
 
 import pytest
+import requests
 from playwright.sync_api import sync_playwright
 
 from support.exporters import Exporters
@@ -15,7 +15,7 @@ from support.watched import Watched
 from tritonobs import programs
 from tritonobs.clients.prometheus import PrometheusClient
 from tritonobs.extensions.lab.load.images import parse_mix
-from tritonobs.extensions.lab.load.run import LoadPlan, run_load
+from tritonobs.extensions.lab.load.run import Background, LoadPlan
 from tritonobs.extensions.lab.load.schedule import Segment
 from tritonobs.extensions.lab.stack import local
 from tritonobs.extensions.lab.stack.processes import Folders
@@ -37,10 +37,15 @@ def _stack(tmp_path_factory):
     local.stop(running)
 
 
-@pytest.fixture(name="busy", scope="session")
+@pytest.fixture(name="busy", scope="module")
 def _busy(stack):
-    """The stack while requests go to both pipelines, until all tests are done: too many, some that fail."""
-    url, stop = stack.plan.replicas[0].http_url, threading.Event()
+    """The stack while requests go to both pipelines: too many, and some that must fail."""
+    url, log = stack.plan.replicas[0].http_url, stack.folders.logs / "triton.log"
+    watched = Watched(PrometheusClient(stack.address("prometheus")), log)
+    assert all(part.process() for part in stack.parts if part.name == "triton"), watched.last_words()
+    # A server that traces much may end (docs/traces.md); the boards need some traces.
+    traced = requests.post(f"{url}/v2/trace/setting", json={"trace_rate": "3"}, timeout=30)
+    traced.raise_for_status()
     mix = parse_mix("1280x720=8,640x480=4,corrupt=1,unsupported=1")
     plans = (
         LoadPlan(segments=(Segment(qps=12, seconds=LONGER_THAN_THE_TESTS),), urls=(url,), mix=mix),
@@ -48,18 +53,9 @@ def _busy(stack):
             segments=(Segment(qps=2, seconds=LONGER_THAN_THE_TESTS),), urls=(url,), model="inspect_ensemble"
         ),
     )
-    threads = [threading.Thread(target=run_load, args=(plan,), kwargs={"stop": stop}) for plan in plans]
-    for thread in threads:
-        thread.start()
-    try:
-        log = stack.folders.logs / "triton.log"
-        watched = Watched(PrometheusClient(stack.address("prometheus")), log)
+    with Background(plans[0]), Background(plans[1]):
         watched.until(lambda: not watched.recorded())
         yield watched
-    finally:
-        stop.set()
-        for thread in threads:
-            thread.join()
 
 
 @pytest.fixture(name="cards", scope="module")
