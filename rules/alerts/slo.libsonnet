@@ -21,7 +21,7 @@ function(config)
     'topk by (%(cluster)s) (1, model_version_stage:tritonobs_stage_latency_budget_used:ratio5m{' + matching(of_model) + '}) ' +
     'and on () subject_slo:tritonobs_latency_target_seconds:held{stage=\\"total\\",' + matching(of_slo) + '}',
     of_model + of_slo,
-    ' Its stage {{ . | first | label "stage" }} uses most of the latency budget: {{ . | first | value | humanizePercentage }} of the threshold.'
+    ' Its longest stage is {{ . | first | label "stage" }}: its mean is {{ . | first | value | humanizePercentage }} of the latency threshold.'
   );
   // The most frequent reason, for an SLO about failed requests: of the model's own stages, else of Triton. A page is about the
   // version with nearly all bad requests of its model, so the reasons of the model are those of the version.
