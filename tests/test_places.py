@@ -33,7 +33,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tritonobs.extensions.triage.check import LATE, check
+from tritonobs.extensions.triage.check import check
 from tritonobs.extensions.triage.view import View
 from tritonobs.timings.cause import Cause
 from tritonobs.timings.promql import Scope
@@ -43,11 +43,11 @@ def _shine(scope: Scope, seconds: float) -> str:
     return f"max (max_over_time(moon_shine{scope.around()}[{seconds:g}s]))"
 
 
-@check(order=275, explains=LATE, asks={"moon": _shine})
+@check(order=275, explains=(), follows={"slow_stage"}, asks={"moon": _shine})
 def full_moon(view: View) -> Iterator[Cause]:
     """Nothing, on a healthy fleet."""
     if view.rows("moon").get((), 0.0) > 0:
-        yield Cause(place=("moon", ""), sentence="the moon is full", confidence=0.5)
+        yield Cause(place=("detector", "1"), sentence="the moon is full", confidence=0.5)
 ''',
     "docs/checks/full_moon.md": "# full_moon\n\nThe moon is full.\n",
     "docs/checks/README.md": "| [full_moon](full_moon.md) | The moon is full. |\n",
@@ -58,6 +58,13 @@ def test_a_full_moon_is_found(fleet):
     """With a question of its own."""
     fleet.now.put("moon", 1.0)
     assert "full_moon" in fleet.checks()
+
+
+def test_a_full_moon_follows_from_a_slow_stage(fleet):
+    """The check says so itself; that of slow stages knows no moon."""
+    fleet.now.put("moon", 1.0)
+    fleet.now.slow(0.1, "detector", "infer")
+    assert "full_moon" in [cause.check for cause in fleet.verdict().following]
 
 
 def test_a_new_moon_is_no_news(fleet):

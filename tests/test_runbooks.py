@@ -119,7 +119,8 @@ def known(mixin, alerts):
 
 def test_every_alert_has_its_page_and_every_page_its_alert(alerts):
     """No alert links to nothing; no page outlives its alert."""
-    assert set(PAGES) == set(alerts)
+    assert set(alerts) - set(PAGES) == set(), "write docs/runbooks/ALERT.md"
+    assert set(PAGES) - set(alerts) == set(), "runbooks without an alert"
 
 
 def test_every_alert_links_to_its_own_page(alerts):
@@ -189,7 +190,9 @@ def test_index_lists_every_alert_with_its_severity(alerts):
         re.MULTILINE,
     )
 
-    assert sorted(rows) == sorted((name, name, rule["labels"]["severity"]) for name, rule in alerts.items())
+    wanted = [(name, name, rule["labels"]["severity"]) for name, rule in alerts.items()]
+    assert {*wanted} - {*rows} == set(), "write a row in docs/runbooks/README.md"
+    assert sorted(rows) == sorted(wanted), "rows of no alert, or two of one"
 
 
 @pytest.mark.parametrize("name", PAGES)

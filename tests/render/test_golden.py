@@ -1,7 +1,7 @@
 """The example fleet rendered, in full view: a change of what is built shows in the review of the change.
 
 Boards are not kept twice: they stand in dashboards/generated, with a test of their own.
-`TRITONOBS_GOLDEN=write pytest tests/render/test_golden.py` writes the files anew.
+`TRITONOBS_GOLDEN=write pytest tests/render/test_golden.py` writes the files.
 """
 
 from __future__ import annotations
@@ -35,4 +35,6 @@ def test_the_example_renders_as_committed() -> None:
     committed = {
         path.relative_to(GOLDEN).as_posix(): path.read_text() for path in GOLDEN.rglob("*") if path.is_file()
     }
-    assert {artifact.path: artifact.text for artifact in artifacts} == committed
+    made = {artifact.path: artifact.text for artifact in artifacts}
+    other = sorted(path for path in {**made, **committed} if made.get(path) != committed.get(path))
+    assert other == [], "TRITONOBS_GOLDEN=write pytest -q tests/render/test_golden.py writes tests/golden"

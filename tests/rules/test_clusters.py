@@ -50,7 +50,8 @@ def test_no_rule_mixes_clusters(rules):
     """Every `by` and `on` has the cluster, no `without` drops it, nothing is absent globally."""
     found = {name: told for name, rule in rules if (told := list(mixing(rule["expr"])))}
 
-    assert {name: told for name, told in found.items() if name not in GLOBAL} == {}
+    for name, parts in found.items():
+        assert name in GLOBAL, f"{name} mixes clusters: keep `cluster` in every `by` and `on` of {parts}"
 
 
 def test_every_query_of_a_message_asks_one_cluster(rules):

@@ -41,12 +41,16 @@ def test_every_field_says_what_it_is_for() -> None:
         ({"kind": "seconds", "says": "A wait."}, 'found kind "seconds"; allowed is one of share, '),
         ({"says": "A wait."}, "found kind"),
         ({"kind": "wait"}, "says is missing"),
+        ({"kind": "wait", "says": "A wait.", "why": None}, "why is missing"),
+        ({"kind": "wait", "says": "A wait.", "value": None}, "value is missing"),
     ],
 )
-def test_a_threshold_that_is_not_whole_is_named(row: dict[str, str], said: str) -> None:
+def test_a_threshold_that_is_not_whole_is_named(row: dict[str, str | None], said: str) -> None:
     """Who adds one reads the file, the row and what is allowed."""
+    whole = {"knob": "queueSeconds", "value": 1, "why": "Long."} | row
+    left = {name: value for name, value in whole.items() if value is not None}
     with pytest.raises(ValueError, match=r"thresholds[.]json, queueSeconds: ") as refused:
-        threshold_field({"knob": "queueSeconds", **row})
+        threshold_field(left)
 
     assert said in str(refused.value)
 

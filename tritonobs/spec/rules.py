@@ -107,13 +107,16 @@ def _thresholds() -> dict[str, Any]:
     return {row["field"]: threshold_field(row) for row in rows if "field" in row}
 
 
-def threshold_field(row: Mapping[str, str]) -> tuple[object, object]:
+def threshold_field(row: Mapping[str, Any]) -> tuple[object, object]:
     """The field of the fleet file that sets the threshold of a row, as pydantic takes it.
 
     Raises:
-        ValueError: the row has no sentence, or a kind that is not known.
+        ValueError: the row lacks a part, or has a kind that is not known.
     """
-    place = f"thresholds.json, {row['knob']}"
+    place = f"thresholds.json, {row.get('knob') or row}"
+    for name in ("knob", "value", "why"):
+        if name not in row:
+            raise ValueError(f"{place}: {name} is missing")
     if not row.get("says"):
         raise ValueError(f"{place}: says is missing; a threshold with a field has a sentence")
     name = row.get("kind", "")

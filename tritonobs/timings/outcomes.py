@@ -81,42 +81,48 @@ def ended(
     `succeeded` by `LABELS`, `failed` by these and the reason, `reported` by these and the outcome as models
     count it; `ensembles` are the models that are one, `calls` pairs of a pipeline and a model that it calls.
     """
-    done, inside, before = (defaultdict[tuple[str, ...], float](float) for _ in range(3))
+    completed, failed_inside, failed_before = (defaultdict[tuple[str, ...], float](float) for _ in range(3))
     requests = defaultdict[tuple[str, ...], float](float)
     for key, rate in succeeded.items():
         requests[key[:3]] += rate
-        done[key[:3]] += rate
+        completed[key[:3]] += rate
     for (replica, model, version, reason), rate in failed.items():
         twice = model in ensembles and reason == _OTHER
         key = (replica, model, _ENSEMBLE_VERSION if model in ensembles else version)
         requests[key] += rate / 2 if twice else rate
         if reason in _BY_MODEL:
-            inside[key] += rate
-            done[key] += rate
+            failed_inside[key] += rate
+            completed[key] += rate
         # A request that the client cancelled is a request, but not an error.
         elif reason != _CANCELED:
-            before[key] += rate / 2 if twice else rate
-    answered, told, said, invalid = (defaultdict[tuple[str, ...], float](float) for _ in range(4))
+            failed_before[key] += rate / 2 if twice else rate
+    answered, by_model, bad_by_model, invalid = (defaultdict[tuple[str, ...], float](float) for _ in range(4))
     for (replica, model, version, outcome), rate in reported.items():
         key = (replica, model, version)
         answered[key] += rate
-        told[key] += 0.0 if outcome == _CANCELLED else rate
-        said[key] += rate if outcome in _BAD else 0.0
+        by_model[key] += 0.0 if outcome == _CANCELLED else rate
+        bad_by_model[key] += rate if outcome in _BAD else 0.0
         invalid[key] += rate if outcome == _INVALID else 0.0
     totals = defaultdict[Subject, list[float]](lambda: [0.0] * 4)
     for key in {*requests, *answered}:
-        if 0 < done[key] < told[key]:
+        if 0 < completed[key] < by_model[key]:
             # Models flush every few seconds: they are ahead of Triton here, in all outcomes alike.
-            ahead = told[key] / done[key]
-            said[key], invalid[key], told[key] = said[key] / ahead, invalid[key] / ahead, done[key]
-        bad = max(inside[key], said[key])
+            ahead = by_model[key] / completed[key]
+            bad_by_model[key], invalid[key], by_model[key] = (
+                bad_by_model[key] / ahead,
+                invalid[key] / ahead,
+                completed[key],
+            )
+        bad = max(failed_inside[key], bad_by_model[key])
         if invalid[key]:
             # They may be in either of Triton's counts; only Triton saw what the model did not report.
-            missing = done[key] - told[key]
-            bad = said[key] + (min(missing, inside[key]) if missing > _LATE * done[key] else 0.0)
+            missing = completed[key] - by_model[key]
+            bad = bad_by_model[key] + (
+                min(missing, failed_inside[key]) if missing > _LATE * completed[key] else 0.0
+            )
         total = totals[key[1], key[2]]
         total[0] += requests[key] or answered[key]
-        total[1] += bad + before[key]
+        total[1] += bad + failed_before[key]
         total[2] += invalid[key]
         total[3] += answered[key]
     every = {

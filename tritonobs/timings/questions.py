@@ -27,7 +27,7 @@ _TOKENS_STEP: Final = "30s"
 
 
 def peak_seconds(scrape_seconds: float) -> float:
-    """How long the time is of which `peak` has the busiest."""
+    """Seconds over which `peak` averages: the length of the busiest moment."""
     return _PEAK_SECONDS if scrape_seconds <= _USUAL_SCRAPE_SECONDS else _PEAK_SCRAPES * scrape_seconds
 
 

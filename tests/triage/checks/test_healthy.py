@@ -37,14 +37,17 @@ def test_every_check_is_a_function_a_page_and_an_id() -> None:
     files = {path.stem for path in folder.glob("*.py")} - {"__init__"}
     pages = {path.stem for path in (folder.parents[3] / "docs" / "checks").glob("*.md")} - {"README"}
 
-    assert set(CHECKS) == pages
+    assert set(CHECKS) - pages == set(), "write docs/checks/NAME.md"
+    assert pages - set(CHECKS) == set(), "pages without a check"
+    assert len({check.order for check in CHECKS.values()}) == len(CHECKS), "two checks have the same order"
     assert {check.judge.__module__.rpartition(".")[2] for check in CHECKS.values()} == files
     for name, check in CHECKS.items():
         assert check.judge.__name__ == name
         page = (folder.parents[3] / "docs" / "checks" / f"{name}.md").read_text(encoding="utf-8")
         assert page.startswith(f"# {name}\n")
     overview = (folder.parents[3] / "docs" / "checks" / "README.md").read_text(encoding="utf-8")
-    assert {row for row in CHECKS if f"\n| [{row}]({row}.md) | " not in overview} == set()
+    rowless = {row for row in CHECKS if f"\n| [{row}]({row}.md) | " not in overview}
+    assert rowless == set(), "write a row in docs/checks/README.md"
 
 
 def test_explanations_are_between_checks_and_without_circles() -> None:
@@ -52,7 +55,7 @@ def test_explanations_are_between_checks_and_without_circles() -> None:
     assert {effect for check in CHECKS.values() for effect in check.explains} <= set(CHECKS)
 
     def reached(check: str, way: tuple[str, ...]) -> None:
-        assert check not in way, way
+        assert check not in way, f"a circle of `explains` and `follows`: {' > '.join((*way, check))}"
         for effect in CHECKS[check].explains:
             reached(effect, (*way, check))
 

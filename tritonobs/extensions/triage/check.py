@@ -36,7 +36,8 @@ class Check:
 
     `explains` are the checks whose causes follow from one of this check, where both are about one request's
     way; those of `same_model` only in the same model, those of `callers` only in that model and its callers,
-    those of `at_once` only where they did not begin after its own numbers had settled.
+    those of `at_once` only where they did not begin after its own numbers had settled. `follows` are the
+    checks whose causes explain one of this check: the same relation, declared at its other end.
     """
 
     judge: Callable[[View], Iterator[Cause]]
@@ -45,6 +46,7 @@ class Check:
     same_model: frozenset[str]
     callers: frozenset[str]
     at_once: frozenset[str]
+    follows: frozenset[str]
 
 
 DECLARED: Final[dict[str, Check]] = {}
@@ -58,15 +60,16 @@ def check(
     same_model: Iterable[str] = (),
     callers: Iterable[str] = (),
     at_once: Iterable[str] = (),
+    follows: Iterable[str] = (),
     asks: Mapping[str, Ask] | None = None,
 ) -> Callable[[Callable[[View], Iterator[Cause]]], Callable[[View], Iterator[Cause]]]:
     """Declare the decorated function as the check of its name.
 
-    Without `explains` its causes explain nothing, burning budgets included. Deployments and workers are of
-    one model: those of another member of its pipeline explain nothing in it (`same_model`). What follows from
-    traffic follows `at_once`: what begins while traffic stays as it is explains that traffic is served worse.
-    `asks` is what no other check asks Prometheus about a window, by the name of the answer; several checks
-    share `tritonobs.timings.questions`.
+    Without `explains` its causes explain nothing, burning budgets included. A deployment or a worker of one
+    model explains nothing in another model of the pipeline (`same_model`). A stage that becomes slow a minute
+    after a surge of traffic has settled is a cause, not a consequence of the surge (`at_once`). `asks` are
+    questions to Prometheus about a window that only this check asks, by the name of the answer; questions of
+    several checks are in `tritonobs.timings.questions`.
     """
     ASKS.update(asks or {})
 
@@ -78,6 +81,7 @@ def check(
             same_model=frozenset(same_model),
             callers=frozenset(callers),
             at_once=frozenset(at_once),
+            follows=frozenset(follows),
         )
         return judge
 
@@ -90,7 +94,7 @@ def stage_labels(row: Row) -> dict[str, str]:
 
 
 def titled(subject: Subject) -> str:
-    """`inspect version 2`, or the model alone where it has only one version."""
+    """`inspect version 2`, or the model alone where the subject has no version."""
     return f"{subject[0]} version {subject[1]}" if subject[1] else subject[0]
 
 

@@ -7,6 +7,7 @@ clock.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from importlib import import_module
 from pkgutil import iter_modules
 from typing import Final
@@ -16,5 +17,10 @@ from tritonobs.extensions.triage.check import DECLARED, Check
 for _module in iter_modules(__path__):
     import_module(f"{__name__}.{_module.name}")
 
-CHECKS: Final[Mapping[str, Check]] = dict(sorted(DECLARED.items(), key=lambda one: one[1].order))
-"""Of two equally sure causes the earlier comes first."""
+CHECKS: Final[Mapping[str, Check]] = {
+    name: replace(
+        check, explains=check.explains | {other for other, one in DECLARED.items() if name in one.follows}
+    )
+    for name, check in sorted(DECLARED.items(), key=lambda one: one[1].order)
+}
+"""Of two equally sure causes the earlier comes first. `explains` holds what other checks declare, too."""
