@@ -104,7 +104,18 @@ def _thresholds() -> dict[str, Any]:
     rules = assets.folder("rules")
     tables = [rules / "config" / "thresholds.json", *sorted(rules.glob("extensions/*/thresholds.json"))]
     rows = [row for table in tables for row in json.loads(table.read_text(encoding="utf-8"))]
+    for row in rows:
+        _require_whole(row)
     return {row["field"]: threshold_field(row) for row in rows if "field" in row}
+
+
+def _require_whole(row: Mapping[str, Any]) -> str:
+    """Where the row is, in words."""
+    place = f"thresholds.json, {row.get('knob') or row}"
+    for name in ("knob", "value", "why"):
+        if name not in row:
+            raise ValueError(f"{place}: {name} is missing")
+    return place
 
 
 def threshold_field(row: Mapping[str, Any]) -> tuple[object, object]:
@@ -113,10 +124,7 @@ def threshold_field(row: Mapping[str, Any]) -> tuple[object, object]:
     Raises:
         ValueError: the row lacks a part, or has a kind that is not known.
     """
-    place = f"thresholds.json, {row.get('knob') or row}"
-    for name in ("knob", "value", "why"):
-        if name not in row:
-            raise ValueError(f"{place}: {name} is missing")
+    place = _require_whole(row)
     if not row.get("says"):
         raise ValueError(f"{place}: says is missing; a threshold with a field has a sentence")
     name = row.get("kind", "")
