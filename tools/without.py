@@ -45,7 +45,6 @@ _OF_RULES = tuple(
     for name in ("annotations", "chinese", "clusters", "guidelines", "labels", "names", "rulers")
 )
 """Files of tests/rules that compute little: names, texts and labels of all rules."""
-_REFERENCE_MARK = "<!-- From here on made by: tritonobs schema --markdown -->\n"
 _ALERT = re.compile(r"\btext[.]alert\(\s*'(\w+)'")
 _IMPORT = re.compile(r"^\s*(?:from|import) ([\w.]+)(?: import (.+))?", re.MULTILINE)
 
@@ -109,20 +108,15 @@ def _ignored(folder: Path, kept: Sequence[str]) -> list[str]:
 
 def _write_again(tree: Path, environment: dict[str, str]) -> None:
     """Write what commands make of rules and boards: golden files, boards of the mixin, the reference."""
-
-    def output(more: dict[str, str], *words: str) -> str:
-        command = [sys.executable, *words]
-        return subprocess.run(
-            command, cwd=tree, env=environment | more, stdout=subprocess.PIPE, text=True, check=True
-        ).stdout
-
-    output({}, "dashboards/generate.py")
-    golden = ("-m", "pytest", "-q", "-p", "no:cacheprovider", "tests/render/test_golden.py")
-    output({"TRITONOBS_GOLDEN": "write"}, *golden)
-    page = tree / "docs" / "reference.md"
-    kept = page.read_text(encoding="utf-8").split(_REFERENCE_MARK)[0]
-    made = output({}, "-m", "tritonobs", "schema", "--markdown")
-    page.write_text(kept + _REFERENCE_MARK + made, encoding="utf-8")
+    pages = ("tests/render/test_golden.py", "tests/spec/test_reference.py")
+    for words in (("dashboards/generate.py",), ("-m", "pytest", "-q", "-p", "no:cacheprovider", *pages)):
+        subprocess.run(
+            [sys.executable, *words],
+            cwd=tree,
+            env=environment | {"TRITONOBS_GOLDEN": "write"},
+            stdout=subprocess.PIPE,
+            check=True,
+        )
 
 
 def _step(what: str, words: list[str], folder: Path, environment: dict[str, str]) -> bool:
