@@ -1,4 +1,4 @@
-"""Whether every piece of news reached people, counted from what strict robots accepted."""
+"""Checks that every message reached people: counted from what strict robots accepted."""
 
 from __future__ import annotations
 
