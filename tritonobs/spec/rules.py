@@ -110,7 +110,7 @@ def _thresholds() -> dict[str, Any]:
 
 
 def _require_whole(row: Mapping[str, Any]) -> str:
-    """Where the row is, in words."""
+    """Where the row is, in words; a `ValueError` where a part is missing that every row has."""
     place = f"thresholds.json, {row.get('knob') or row}"
     for name in ("knob", "value", "why"):
         if name not in row:

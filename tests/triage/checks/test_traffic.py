@@ -9,6 +9,8 @@ from tritonobs.clients.prometheus import Series
 if TYPE_CHECKING:
     from conftest import Fleet
 
+    Stages = dict[str, dict[str, float]]
+
 
 def test_traffic_above_the_limit_is_the_cause(fleet: Fleet) -> None:
     """Whatever is slow then is slow because of it."""
@@ -247,6 +249,10 @@ def _slow_stage_in_a_surge(fleet: Fleet, *, slow_at: float, grows_at: float | No
     """Four times the requests since 9,500 s; a stage becomes slow at some moment, with or without more."""
     fleet.now.model("inspect", rate=40.0)
     fleet.now.slow(0.100, "detector", "infer")
+    _surge_and_slow_stage(fleet, slow_at=slow_at, grows_at=grows_at)
+
+
+def _surge_and_slow_stage(fleet: Fleet, *, slow_at: float, grows_at: float | None = None) -> None:
     times = [8_800.0 + 15 * at for at in range(81)]
     rates = tuple(
         (t, 10.0 if t < 9_500 else 40.0 if grows_at is None or t < grows_at else 60.0) for t in times
@@ -266,6 +272,24 @@ def test_a_stage_that_becomes_slow_after_a_surge_is_the_cause(fleet: Fleet) -> N
 
     assert [cause.check for cause in verdict.causes] == ["slow_stage"]
     assert "traffic_surge" in [cause.check for cause in verdict.following]
+
+
+def test_a_surge_that_takes_the_processors_stays_the_cause(fleet: Fleet, stages: Stages) -> None:
+    """It explains the processors, they explain the stage that is slow later: no circle without a cause."""
+    fleet.now.model("inspect", rate=40.0)
+    for model, parts in stages.items():
+        for stage, mean in parts.items():
+            fleet.now.stage(model, stage, mean * (4 if stage in {"infer", "detector"} else 1.6))
+    for model in ("inspect", "detector"):
+        fleet.now.stage(model, "total", 3 * stages[model]["total"])
+    for replica in ("a:8002", "b:8002"):
+        fleet.now.put("cpu", 0.99, instance=replica)
+    _surge_and_slow_stage(fleet, slow_at=9_740)
+
+    verdict = fleet.verdict()
+
+    assert {"cpu_starved", "slow_stage"} <= {cause.check for cause in verdict.following}
+    assert [cause.check for cause in verdict.causes] == ["traffic_surge"]
 
 
 def test_a_stage_that_becomes_slow_with_a_surge_follows_from_it(fleet: Fleet) -> None:

@@ -77,6 +77,9 @@ def triage(snapshot: Snapshot) -> Verdict:
     # What explains may be explained itself; there are no circles, so a first cause always remains.
     # Causes are compared by identity, because a cause may hold a mapping, which has no hash.
     explained = {id(cause) for cause in found if any(_explains(view, other, cause) for other in found)}
+    first = [cause for cause in found if id(cause) not in explained]
+    # Only what nothing explains turns an explanation round, so that these make no circles either.
+    explained |= {id(cause) for cause in first if any(_turns_round(view, cause, other) for other in first)}
     known = called(snapshot)
     causes = tuple(by_name(_dated(view, cause), known) for cause in found if id(cause) not in explained)
     # Nothing found is healthy only where everything was read and some model had requests in both windows.
@@ -111,8 +114,6 @@ _SETTLED_SECONDS, _SETTLED = 45.0, 1.2
 
 def _explains(view: View, cause: Cause, effect: Cause) -> bool:
     check = CHECKS[cause.check]
-    if cause.check in CHECKS[effect.check].at_once:
-        return _related(view, effect, cause) and _began_later(view, effect, cause)
     if effect.check not in check.explains:
         return False
     if effect.check in check.at_once and _began_later(view, cause, effect):
@@ -122,6 +123,12 @@ def _explains(view: View, cause: Cause, effect: Cause) -> bool:
     if effect.check in check.callers and effect.model not in view.callers(cause.model):
         return False
     return _related(view, cause, effect)
+
+
+def _turns_round(view: View, cause: Cause, effect: Cause) -> bool:
+    """Whether what would follow from the cause at once began later: then it explains the cause."""
+    at_once = effect.check in CHECKS[cause.check].at_once
+    return at_once and _related(view, cause, effect) and _began_later(view, cause, effect)
 
 
 def _related(view: View, cause: Cause, effect: Cause) -> bool:
