@@ -91,6 +91,8 @@ class Beside:
     """Records that `one` and `whole` need not agree on while windows are not full."""
     JITTERY: ClassVar[str] = r"(?!)"
     """Those that agree on average: a scrape counts in one evaluation or in the next."""
+    JITTER: ClassVar[float] = 0.0
+    """How much farther apart these may be than others."""
 
     folder: Path
     scrape_seconds: int = 2

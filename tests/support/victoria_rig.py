@@ -61,6 +61,7 @@ class Victoria(Beside):
     )
 
     JITTERY: ClassVar[str] = r".+:(?:increase|sampled)"
+    JITTER: ClassVar[float] = 0.1
 
     pages: ReceiverDoubles | None = None
     """What Alertmanager sends of vmalert's alerts."""
