@@ -312,7 +312,11 @@ def test_a_library_in_a_folder_need_not_have_a_value():
     assert _places("m/lib.libsonnet") == [("m/lib.libsonnet:1:11", "unreadable")]
 
 
-FOREVER = "local f(x) = f(x) tailstrict; f(1)"
+FOREVER = """
+local all = std.range(1, 10000);
+std.foldl(function(_, a) std.foldl(function(_, b) std.foldl(function(_, c) c, all, b), all, a), all, 0)
+"""
+"""Days of computing in little memory."""
 
 
 def test_a_file_that_never_ends_is_ended(monkeypatch):
@@ -358,6 +362,35 @@ def test_a_file_that_wants_all_memory_gets_little(monkeypatch):
 
     assert name == "unreadable"
     assert message == "ended the evaluator: it may need more than 64 MiB of memory, the limit"
+
+
+LATE = """
+import resource, sys
+
+class Late:
+    __spec__ = None
+
+    def __getattr__(self, name):
+        del sys.modules["_gojsonnet"]
+        import _gojsonnet
+        return getattr(_gojsonnet, name)
+
+def late(*most, bound=resource.setrlimit):
+    jsonnet._gojsonnet.evaluate_snippet("", "null")
+    bound(*most)
+
+sys.modules["_gojsonnet"], resource.setrlimit = Late(), late
+"""
+"""The runtime starts between the moment when memory is measured and the moment when it is bounded."""
+
+
+def test_a_runtime_that_starts_late_has_its_memory(monkeypatch):
+    """On a busy machine it reserves its 1.5 GB of addresses long after the library was loaded."""
+    late = f"import json, sys; sys.path[:] = json.loads(sys.argv[1]); exec({LATE!r})"
+    monkeypatch.setattr(jsonnet, "_CHILD", f"{late}; {jsonnet._CHILD}")
+    _write(a_jsonnet="{ triton: std.length(std.makeArray(1000000, function(i) i)) }")
+
+    assert _said("a.jsonnet") == []
 
 
 def test_a_value_of_any_size_is_refused(monkeypatch):
