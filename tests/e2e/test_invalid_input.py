@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import time
+from collections import defaultdict
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
 import pytest
+import requests
 
 from tritonobs.clients.exposition import read_page
 from tritonobs.clients.prometheus import PrometheusClient
@@ -27,7 +29,7 @@ pytestmark = pytest.mark.e2e
 
 SPEED, QPS, SECONDS = 20.0, 3.0, 40.0
 SETTLED_SECONDS, PATIENCE_SECONDS = 20.0, 180.0
-PIPELINES = ("inspect", "inspect_ensemble")
+PIPELINE, ENSEMBLE = PIPELINES = ("inspect", "inspect_ensemble")
 DAMAGED = "640x480=7,corrupt=3"
 SURGE = "TritonInvalidInputSurge"
 
@@ -82,6 +84,24 @@ def _bad(prometheus: PrometheusClient) -> dict[str, float]:
     return {one.labels["model"]: one.value for one in prometheus.query(charged)}
 
 
+def _late(stack: Running, since: float) -> float:
+    """Failures of the ensemble that its member reported an evaluation after Triton had counted them.
+
+    A report is a flush late, on a busy machine more, and an ensemble is charged for at most the failures that
+    Triton counts in the same evaluation (docs/slos.md). What the pipeline reports is charged to the pipeline.
+    """
+    seen = 'replica_model_version_seen_by:triton_requests_bad:increase{part=""}[1h]'
+    url = f"{stack.plan.addresses.prometheus_url}/api/v1/query"
+    answer = requests.get(url, params={"query": seen}, timeout=10).json()
+    evaluations: dict[float, dict[str, float]] = defaultdict(lambda: defaultdict(float))
+    for row in answer["data"]["result"]:
+        for at, value in row["values"]:
+            if at > since:
+                evaluations[at][row["metric"]["model"]] += float(value)
+    reported = [(bad["detector"] - bad[PIPELINE], bad[ENSEMBLE]) for bad in evaluations.values()]
+    return sum(by_members - min(max(by_members, 0), own) for by_members, own in reported)
+
+
 def _fired(prometheus: PrometheusClient) -> list[Mapping[str, str]]:
     """All alerts that have fired, of budgets, reasons and input."""
     rules = 'alertname=~"TritonErrorBudget.*|TritonErrorReasonSurge|TritonInvalidInputSurge"'
@@ -113,6 +133,7 @@ def test_damaged_images_are_the_callers_fault_and_real_failures_are_not(rehearse
         abs=1.5,
     )
 
+    began = time.time()
     with rig.faults({"detector": {"infer": {"share": 0.3}}}):
         second = _send(rehearsed, DAMAGED)
 
@@ -120,8 +141,10 @@ def test_damaged_images_are_the_callers_fault_and_real_failures_are_not(rehearse
     for model, result in second.items():
         failed = result.failed - _damaged(result)
         assert failed > 10
+        least, most = sorted((failed, failed - (_late(rehearsed, began) if model == ENSEMBLE else 0)))
         # A request counts whole; what is shared by the share of traffic does not.
-        assert after[model] - before[model] == pytest.approx(failed, rel=0.02, abs=1), model
+        inexact = max(1, 0.02 * failed)
+        assert least - inexact <= after[model] - before[model] <= most + inexact, (model, failed, least, most)
     fast = [labels for labels in _fired(prometheus) if labels["alertname"] == "TritonErrorBudgetBurnFast"]
     assert "detector" in {labels["model"] for labels in fast}
     assert "preprocess" not in {labels["model"] for labels in fast}
