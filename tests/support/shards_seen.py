@@ -62,10 +62,15 @@ class Seen:
 
     @property
     def false(self) -> tuple[str, ...]:
-        """The alerts that the tiers told beside the one that a part is missing."""
-        rows = (self.apart & self.whole) | self.over | self.told
-        found = [dict(row) for row in rows]
-        return tuple(sorted(_called(one) for one in found if not self.missing.items() <= one.items()))
+        """The alerts that the tiers told beside the one that a part is missing, and when first."""
+        phases = {"part lost": self.told, "overflow": self.over, "calm": self.apart & self.whole}
+        first = {row: phase for phase, rows in phases.items() for row in rows}
+        found = [(dict(row), phase) for row, phase in first.items()]
+        return tuple(
+            sorted(
+                f"{_called(one)} ({phase})" for one, phase in found if not self.missing.items() <= one.items()
+            )
+        )
 
 
 def live(

@@ -42,5 +42,5 @@ def test_an_overflow_is_told_hardly_later(seen):
 
 def test_a_shard_that_is_lost_is_one_alert(seen):
     """Nothing that it had is missed."""
-    assert seen.false == ()
+    assert seen.false == (), "\n".join(seen.false)
     assert [dict(labels)["alertname"] for labels in seen.told] == ["TritonobsShardMissing"]

@@ -58,7 +58,7 @@ def test_an_overflow_is_told(told):
 
 def test_an_agent_that_is_lost_is_one_alert(told):
     """Nothing that it had is missed; and nothing is when it is back."""
-    assert told.seen.false == ()
+    assert told.seen.false == (), "\n".join(told.seen.false)
     assert [dict(labels)["alertname"] for labels in told.seen.told] == ["TritonobsAgentMissing"]
     assert told.back == frozenset()
 
