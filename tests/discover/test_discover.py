@@ -6,12 +6,14 @@ import json
 from dataclasses import replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from types import SimpleNamespace
 from typing import TYPE_CHECKING
 
 import pytest
 
 from support.serving import serving
 from tritonobs.clients.triton import TritonClient
+from tritonobs.extensions.discover import survey
 from tritonobs.extensions.discover.survey import (
     FoundModel,
     FoundReplica,
@@ -131,8 +133,11 @@ def test_traffic_is_what_the_server_itself_counted(url: str) -> None:
 
 
 def test_traffic_of_the_moment_is_told(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What came between two looks."""
+    """What came between two looks, a second of the time between them."""
     asked: list[str] = []
+    ticks = iter((100.0, 102.0))
+    clock = SimpleNamespace(monotonic=lambda: next(ticks), sleep=lambda _seconds: None)
+    monkeypatch.setattr(survey, "time", clock)
     later = {"model_stats": [_stats("whole", "3", 45, 4.5)]}
 
     def answer(path: str) -> object:
@@ -143,7 +148,7 @@ def test_traffic_of_the_moment_is_told(url: str, monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(_Handler, "answer", staticmethod(answer))
     text = draft((_look(url, "/metrics"),))
 
-    assert "# 45 requests, 100 ms each, 50/s just now" in text
+    assert "# 45 requests, 100 ms each, 2.5/s just now" in text
 
 
 def test_a_guessed_page_of_another_server_is_not_believed(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
