@@ -32,9 +32,9 @@ def test_every_planned_request_arrives(replica: Replica) -> None:
     assert len(replica.bodies) == 100
     assert not result.stopped
     assert sum(result.sent_per_second) == 100
-    # The last one is due after 0.99 s; where the machine could not keep up, it was late, and the rate lower.
+    # The last one is due after 0.99 s. Where it was the latest of all, the rate was lower; where another was, it was not.
     assert result.lateness is not None
-    assert result.achieved_qps == pytest.approx(100 / max(1, 0.99 + result.lateness.max), rel=0.1)
+    assert 100 / max(1, 0.99 + result.lateness.max) - 1e-6 <= result.achieved_qps <= 100
 
 
 def test_a_slow_server_delays_no_request(replica: Replica) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tritonobs.extensions.lab.load.run import kind_of
-from tritonobs.extensions.lab.load.schedule import Percentiles, Segment, percentiles, send_times
+from tritonobs.extensions.lab.load.schedule import Percentiles, Recorder, Segment, percentiles, send_times
 
 
 @pytest.mark.parametrize(
@@ -89,6 +89,26 @@ def test_percentiles_of_one_value_are_that_value() -> None:
 def test_percentiles_of_nothing_are_nothing() -> None:
     """No answer has no latency, not a latency of 0."""
     assert percentiles([]) is None
+
+
+@pytest.mark.parametrize(
+    ("sent_at", "achieved_qps"),
+    [
+        pytest.param((0.0, 0.25, 0.5, 0.75), 4.0, id="in time"),
+        pytest.param((0.0, 0.6, 0.6, 0.75), 4.0, id="one in the middle was late"),
+        pytest.param((0.0, 0.25, 0.5, 1.25), 3.2, id="the last was late"),
+        pytest.param((), 0.0, id="none"),
+    ],
+)
+def test_a_late_end_is_a_lower_rate(sent_at: tuple[float, ...], achieved_qps: float) -> None:
+    """All that was sent, over the time it took: a second was planned."""
+    recorder = Recorder(planned=4, total_seconds=1.0)
+    for due, now in zip((0.0, 0.25, 0.5, 0.75), sent_at, strict=False):
+        recorder.went_out(due, now, "64x64")
+
+    result = recorder.result(model="inspect", version="", seconds=1.0, stopped=False)
+
+    assert result.achieved_qps == pytest.approx(achieved_qps)
 
 
 @pytest.mark.parametrize(
