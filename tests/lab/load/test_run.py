@@ -32,7 +32,7 @@ def test_every_planned_request_arrives(replica: Replica) -> None:
     assert len(replica.bodies) == 100
     assert not result.stopped
     assert sum(result.sent_per_second) == 100
-    # The last one is due after 0.99 s. Where it was the latest of all, the rate was lower; where another was, it was not.
+    # The last one is due after 0.99 s: only if that one was late, the rate was lower.
     assert result.lateness is not None
     assert 100 / max(1, 0.99 + result.lateness.max) - 1e-6 <= result.achieved_qps <= 100
 
