@@ -64,7 +64,7 @@ def _effect(since, until=None, **labels):
     return _life("Effect", since, until, model="nms", **labels)
 
 
-# A group is looked at 1, 3, 5 … s after its first alert. Nothing changes so near to that that lateness decides.
+# A group is looked at 1, 3, 5 … s after its first alert, and nothing changes so near that lateness decides.
 CASES = {
     "alone": [_page(0.2, 6.2)],
     "a page mutes its effect": [_page(0.2, 6.2), _effect(0.2, 4.2)],
