@@ -182,7 +182,7 @@ function(config)
       (
         sum_over_time(slo:sli_valid_requests:increase[%(span5m)s])
           + on (%(subject)s, slo) group_left ()
-        sum_over_time(slo:sli_unmeasured_requests:increase[%(span5m)s])
+        (sum_over_time(slo:sli_unmeasured_requests:increase[%(span5m)s]) > 0)
       )
         > %(sloUnmeasuredRatio)s
     )

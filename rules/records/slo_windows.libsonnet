@@ -131,7 +131,8 @@ function(config)
         > 0.001
       |||, { told: 'replica_model_version_outcome:tritonobs_requests_told:increase{outcome="invalid"}' }))],
       // Requests of a stage with a threshold that are not measured, because their worker's histogram lacks the bound, or
-      // does not time the stage.
+      // does not time the stage. Less than 0 where an evaluation was missed whose requests the interval before has: their
+      // sum over several intervals is what is not measured.
       unmeasured: [text.record('slo:sli_unmeasured_requests:increase', fit(|||
         sum without (stage, le, before) (
           slo:tritonobs_counted:info{stage!=""}
@@ -150,7 +151,7 @@ function(config)
             -(%(valid)s and on (%(subject)s, slo) slo:tritonobs_counted:info{stage!=""}),
             "before", "1", "", ""
           )
-        ) > 0
+        ) != 0
       |||, { all: all, valid: recent('slo:sli_valid_requests:increase', ' offset %(sloInterval)s') }))],
     };
   { ratios: ratios, budget: budget, shown: shown }

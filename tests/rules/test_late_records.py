@@ -9,7 +9,7 @@ import pytest
 from support.case import Case, absent, reads
 from support.promql import selectors
 from support.promtool import run
-from support.rule_cases import groups_for
+from support.rule_cases import groups_for, load_cases
 from support.simulate import World
 from tritonobs import names
 from tritonobs.units import parse_duration
@@ -97,7 +97,7 @@ HISTORY = Case(
 )
 
 
-@pytest.mark.parametrize("told", [*CASES, HISTORY], ids=lambda told: told.says)
+@pytest.mark.parametrize("told", [*CASES, HISTORY, *load_cases()["missed"]], ids=lambda told: told.says)
 def test_late_records_say_the_same(told, promtool, tmp_path):
     """Whether records are read at once or an evaluation later."""
     for groups in (groups_for(15, **LATE), late(groups_for(15, **LATE)), groups_for(15)):
