@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
@@ -51,7 +52,7 @@ STEP = "find out who sends so much"
 class Judged:
     """A verdict that says what a test wants; `saved` are the files it was asked to write.
 
-    `alerts` are what Prometheus says of them.
+    `alerts` are what Prometheus says of them. It takes so many seconds, or until it is `released`.
     """
 
     def __init__(self, *causes: Cause, seconds: float = 0.0, error: Exception | None = None) -> None:
@@ -61,6 +62,7 @@ class Judged:
         self.spans: list[Span] = []
         self.alerts: tuple[FiringAlert, ...] = ()
         self.seconds, self._error = seconds, error
+        self.released = threading.Event()
 
     def __call__(
         self, *_servers: object, incident: Span, called: Mapping[str, str], reach_seconds: float
@@ -71,7 +73,7 @@ class Judged:
         assert called["127.0.0.1:1"] == "triton-1"
         self.asked += 1
         self.spans.append(incident)
-        time.sleep(self.seconds)
+        self.released.wait(self.seconds)
         if self._error:
             raise self._error
         return self
