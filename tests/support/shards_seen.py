@@ -87,12 +87,13 @@ def live(
 ) -> Seen:
     """A calm, an overflow, then a part that is stopped, each so many seconds long.
 
-    `expected` are names of alerts that end the calm: a busy machine takes longer, up to `patience` seconds.
+    `expected` are names of alerts that end the calm. A busy machine takes longer, up to `patience` seconds,
+    for them and for the alert that says what is missing.
     `ignored` are names of alerts that are not compared: a regular expression.
     """
     time.sleep(calm)
     compared, different = differences(tiers, records(tiers), tolerance=tolerance, seconds=patience)
-    _wait_for(tiers, expected, patience)
+    _wait(lambda: _all_fire(tiers, expected), patience)
     began, one_calm, whole_calm, apart = _fired(tiers, ignored, patience)
     after_calm()
     overflow = time.time()
@@ -104,6 +105,8 @@ def live(
     stop = time.time()
     tiers.stop(part)
     time.sleep(stopped)
+    missing = tiers.missing(part)
+    _wait(lambda: any(missing.items() <= dict(row).items() for row in tiers.alerts("whole", stop)), patience)
     last = minded(tiers.alerts("whole", stop), ignored) - frozenset(tiers.alerts("one", began, SEEN))
     return Seen(
         compared=compared,
@@ -114,21 +117,24 @@ def live(
         overflow=(_since(one, overflow), _since(whole, overflow)),
         over=minded(whole, ignored) - frozenset(over_one),
         part=part,
-        missing=tiers.missing(part),
+        missing=missing,
         told=last,
     )
 
 
-def _wait_for(tiers: Beside, expected: Collection[str], seconds: float) -> None:
+def _wait(wanted: Callable[[], bool], seconds: float) -> None:
+    """Until that is so: a busy machine takes longer."""
     end = time.monotonic() + seconds
-    while time.monotonic() < end:
-        now = time.time() - _LOOK_SECONDS
-        if all(
-            {dict(row)["alertname"] for row in tiers.alerts(name, now)} >= set(expected)
-            for name in ("one", "whole")
-        ):
-            return
+    while time.monotonic() < end and not wanted():
         time.sleep(1)
+
+
+def _all_fire(tiers: Beside, expected: Collection[str]) -> bool:
+    now = time.time() - _LOOK_SECONDS
+    return all(
+        {dict(row)["alertname"] for row in tiers.alerts(name, now)} >= set(expected)
+        for name in ("one", "whole")
+    )
 
 
 def _fired(

@@ -157,7 +157,11 @@ def test_the_slowest_are_told(served):
     answer = requests.get(f"{served}/traces/slow", params={"model": "turtle", "since": "1e12"}, timeout=30)
     (slow,) = ANSWER.validate_json(answer.content).requests
     assert round(slow.seconds, 3) == 2.001
-    assert requests.get(f"{served}/traces/slow?since=x", timeout=30).status_code == 400
+    asked = {"model": "turtle", "since": "1e12", "until": "1e11"}
+    earlier = requests.get(f"{served}/traces/slow", params=asked, timeout=30)
+    assert ANSWER.validate_json(earlier.content).requests == ()
+    for wrong in ("since=x", "until=x"):
+        assert requests.get(f"{served}/traces/slow?{wrong}", timeout=30).status_code == 400
 
 
 @pytest.mark.parametrize(

@@ -61,6 +61,18 @@ def test_only_the_time_that_is_asked_for_counts(slowest, clock):
     assert slowest.models() == ()
 
 
+def test_the_slowest_of_a_moment_are_there_although_others_were_slower(slowest, clock):
+    """What came before and after it in the same five minutes."""
+    for second in range(110, 290):
+        clock[0] = BEGIN + second
+        slowest.add(traced(at=clock[0], compute=0.1 if 130 <= second < 160 else 1.0))
+    clock[0] = BEGIN + 290
+    found = slowest.of("detector", 290 - 131, 290 - 160)
+    assert len(found) == KEPT
+    assert {round(slow.seconds, 1) for slow in found} == {0.1}
+    assert {round(slow.seconds, 1) for slow in slowest.of("detector", 290)} == {1.0}
+
+
 def test_a_thousand_models_fill_a_bounded_room(slowest, clock):
     """Those that were there first stay, until an hour has passed."""
     for number in range(MOST_MODELS + 10):

@@ -104,10 +104,11 @@ class Receiver:
             self.forwarder.queue.put(body)
         return self.queue.put(body)
 
-    def slow(self, model: str, since_seconds: float) -> Answer:
+    def slow(self, model: str, since_seconds: float, until_seconds: float = 0.0) -> Answer:
         """The slowest calls of a model, and the models of which slow requests are kept."""
         with self.lock:
-            return Answer(models=self.slowest.models(), requests=self.slowest.of(model, since_seconds))
+            found = self.slowest.of(model, since_seconds, until_seconds)
+            return Answer(models=self.slowest.models(), requests=found)
 
     async def _work(self) -> None:
         """Read the oldest body."""

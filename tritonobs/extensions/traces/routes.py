@@ -54,10 +54,13 @@ def trace_routes(receiver: Receiver) -> list[Route]:
     async def slow(request: Request) -> Response:
         try:
             since = float(request.query_params.get("since", SPAN_SECONDS))
+            until = float(request.query_params.get("until", 0))
         except ValueError:
-            return PlainTextResponse("since is not a number of seconds\n", 400)
+            return PlainTextResponse("since and until are numbers of seconds before now\n", 400)
         model = request.query_params.get("model", "")
-        found = await asking.run(lambda: ANSWER.dump_json(receiver.slow(model, since)), seconds=_PAGE_SECONDS)
+        found = await asking.run(
+            lambda: ANSWER.dump_json(receiver.slow(model, since, until)), seconds=_PAGE_SECONDS
+        )
         return Response(found, media_type="application/json")
 
     return [

@@ -8,15 +8,20 @@ import time
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, TypeAlias
 
 from pydantic import TypeAdapter
 
 from tritonobs.extensions.traces.call import Call, Traced
 
 KEPT = 20
-_SLOT_SECONDS, _SLOTS = 300.0, 12
-SPAN_SECONDS = _SLOT_SECONDS * _SLOTS
+_SHORT_SECONDS, _LONG_SECONDS = 30.0, 300.0
+_SLOTS: Final = ((_SHORT_SECONDS, 10), (_LONG_SECONDS, 12))
+"""Seconds of a slot, and how many slots are kept.
+
+The short ones have the slowest of a moment, although others in the same five minutes were slower.
+"""
+SPAN_SECONDS = 3600.0
 MOST_MODELS = 100
 _MOST_CALLS = 500
 
@@ -43,61 +48,70 @@ class Answer:
 
 
 ANSWER: Final = TypeAdapter(Answer)
+_Heap: TypeAlias = list[tuple[float, int, Slow]]
+_Slots: TypeAlias = deque[tuple[float, _Heap]]
 
 
 class Slowest:
-    """Keeps the KEPT slowest calls of each model in each five minutes. Not for several threads at once."""
+    """Keeps the KEPT slowest calls of each model in each slot. Not for several threads at once."""
 
     def __init__(self, *, clock: Callable[[], float] = time.time) -> None:
         self._clock = clock
         self._order = itertools.count()
-        self._models: dict[str, deque[tuple[float, list[tuple[float, int, Slow]]]]] = {}
+        self._models: dict[str, tuple[_Slots, ...]] = {}
 
     def add(self, traced: Traced) -> None:
-        """Keep the request for each model in it for which it is among the slowest of these five minutes."""
+        """Keep the request for each model in it for which it is among the slowest of the moment."""
         calls = list(itertools.islice(traced.call.everything(), _MOST_CALLS + 1))
         if len(calls) > _MOST_CALLS:
             return
-        slot = self._clock() // _SLOT_SECONDS * _SLOT_SECONDS
+        now = self._clock()
         for call in calls:
-            heap = self._heap(call.model, slot)
-            if heap is None:
-                continue
             # The number decides between equal times, because requests have no order.
             item = (call.request.seconds, next(self._order), Slow(traced=traced, call=call))
-            if len(heap) < KEPT:
-                heapq.heappush(heap, item)
-            else:
-                heapq.heappushpop(heap, item)
+            for (seconds, _), slots in zip(_SLOTS, self._slots(call.model), strict=False):
+                heap = _newest(slots, now // seconds * seconds)
+                if len(heap) < KEPT:
+                    heapq.heappush(heap, item)
+                else:
+                    heapq.heappushpop(heap, item)
 
-    def of(self, model: str, since_seconds: float) -> tuple[Slow, ...]:
-        """The slowest calls of the model that ended in the last `since_seconds`, slowest first."""
-        end_ns = (self._clock() - since_seconds) * 1e9
-        found = [
-            item
-            for _, heap in self._models.get(model, ())
+    def of(self, model: str, since_seconds: float, until_seconds: float = 0.0) -> tuple[Slow, ...]:
+        """The slowest calls of the model that ended between two moments, both before now, slowest first."""
+        now = self._clock()
+        start_ns, end_ns = (now - since_seconds) * 1e9, (now - until_seconds) * 1e9
+        found = {
+            item[1]: item
+            for slots in self._models.get(model, ())
+            for _, heap in slots
             for item in heap
-            if item[2].call.request.end_ns >= end_ns
-        ]
-        return tuple(slow for _, _, slow in heapq.nlargest(KEPT, found))
+            if start_ns <= item[2].call.request.end_ns
+            and (until_seconds <= 0 or item[2].call.request.end_ns <= end_ns)
+        }
+        return tuple(slow for _, _, slow in heapq.nlargest(KEPT, found.values()))
 
     def models(self) -> tuple[str, ...]:
         """The models with requests in the last hour."""
         since = self._clock() - SPAN_SECONDS
-        return tuple(sorted(model for model, slots in self._models.items() if slots[-1][0] >= since))
+        return tuple(sorted(model for model, (*_, slots) in self._models.items() if slots[-1][0] >= since))
 
-    def _heap(self, model: str, slot: float) -> list[tuple[float, int, Slow]] | None:
-        slots = self._models.get(model)
-        if slots is None:
+    def _slots(self, model: str) -> tuple[_Slots, ...]:
+        """The slots of a model; none where there are too many models."""
+        if model not in self._models:
             if len(self._models) >= MOST_MODELS:
                 self._forget_idle()
             if len(self._models) >= MOST_MODELS:
-                return None
-            slots = self._models[model] = deque(maxlen=_SLOTS)
-        if not slots or slots[-1][0] != slot:
-            slots.append((slot, []))
-        return slots[-1][1]
+                return ()
+            self._models[model] = tuple(deque(maxlen=most) for _, most in _SLOTS)
+        return self._models[model]
 
     def _forget_idle(self) -> None:
         there = set(self.models())
         self._models = {model: slots for model, slots in self._models.items() if model in there}
+
+
+def _newest(slots: _Slots, began: float) -> _Heap:
+    """The slot that began then, as the last one."""
+    if not slots or slots[-1][0] != began:
+        slots.append((began, []))
+    return slots[-1][1]

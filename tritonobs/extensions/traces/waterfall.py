@@ -188,14 +188,15 @@ def _seconds(call: Call, phase: Phase) -> float | None:
     return None if part is None else part.seconds
 
 
-def asked(receiver: str, model: str, since_seconds: float) -> Answer:
-    """The slowest requests to a model in the last `since_seconds`, and the models that a receiver knows.
+def asked(receiver: str, model: str, since_seconds: float, until_seconds: float = 0.0) -> Answer:
+    """The slowest requests to a model between two moments before now, and the models that are known.
 
     Raises:
         ClientError: it was not reached, or is not a receiver.
     """
     with closing(Transport(receiver, timeout_seconds=_PATIENCE_SECONDS)) as transport:
-        answer = transport.get("/traces/slow", {"model": model, "since": f"{since_seconds:g}"})
+        spans = {"since": f"{since_seconds:g}", "until": f"{until_seconds:g}"}
+        answer = transport.get("/traces/slow", {"model": model, **spans})
         with as_documented(transport.address, "the list of slow requests"):
             return ANSWER.validate_python(answer.required().json())
 
@@ -214,8 +215,8 @@ def slowest(receiver: str, model: str, *, start: float, end: float) -> Slowest:
     Raises:
         ClientError: it was not reached, or is not a receiver.
     """
-    # The receiver counts back from now, so what came after `end` is dropped here.
-    answer = asked(receiver, model, time.time() - start)
+    # A receiver of 0.13.2 or before knows no end, so what came after it is dropped here, too.
+    answer = asked(receiver, model, time.time() - start, max(0.0, time.time() - end))
     found = tuple(slow for slow in answer.requests if slow.call.request.end_ns <= end * 1e9)
     return Slowest(lines=tuple(slow_lines(model, found)), tables=tuple(map(waterfall, found)))
 
