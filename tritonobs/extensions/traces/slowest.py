@@ -15,13 +15,12 @@ from pydantic import TypeAdapter
 from tritonobs.extensions.traces.call import Call, Traced
 
 KEPT = 20
-_SHORT_SECONDS, _LONG_SECONDS = 30.0, 300.0
-_SLOTS: Final = ((_SHORT_SECONDS, 10), (_LONG_SECONDS, 12))
+SPAN_SECONDS = 3600.0
+_SLOTS: Final = ((30.0, 10), (300.0, 12))
 """Seconds of a slot, and how many slots are kept.
 
 The short ones have the slowest of a moment, although others in the same five minutes were slower.
 """
-SPAN_SECONDS = 3600.0
 MOST_MODELS = 100
 _MOST_CALLS = 500
 
