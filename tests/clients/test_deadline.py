@@ -88,7 +88,7 @@ def test_every_client_ends_soon_and_with_an_error_of_ours(name: str, evil: Evil,
         assert time.monotonic() - began < FAR_TOO_LONG_SECONDS
 
 
-@pytest.mark.parametrize("evil", [Evil.DRIPS_BODY, Evil.DRIPS_UNMEASURED])
+@pytest.mark.parametrize("evil", [Evil.DRIPS_HEADERS, Evil.DRIPS_BODY, Evil.DRIPS_UNMEASURED])
 @pytest.mark.parametrize("name", sorted(CLIENTS.keys() - {"a relayed webhook"}))
 def test_what_was_cut_off_took_too_long(name: str, evil: Evil, tmp_path: Path) -> None:
     """It is no wrong answer: nobody knows the rest of it. What a relay's service says is not read."""

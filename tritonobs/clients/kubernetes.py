@@ -5,7 +5,7 @@ Asks for metadata only, so that a large cluster costs little. Needs the verbs li
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Final
@@ -13,8 +13,8 @@ from typing import Final
 import requests
 
 from tritonobs.clients.kubernetes_api import ANSWER_SECONDS, MOST_VALUES, Expired, KubernetesApi
-from tritonobs.clients.transport import Json, TooLarge, as_documented, lines, translated, within
-from tritonobs.errors import BadAnswer, TimedOut
+from tritonobs.clients.transport import Json, Limit, TooLarge, as_documented, lines, translated, within
+from tritonobs.errors import BadAnswer, ConnectionBroken, TimedOut
 from tritonobs.names import ANNOTATION_PREFIX
 from tritonobs.outside import read_json
 from tritonobs.plan.kubernetes import AnnotatedObject, WatchedKind
@@ -95,10 +95,7 @@ class KubernetesClient:
         }
         # A quiet watch may be silent to its end, so one silence may last as long as the whole.
         longest = seconds + ANSWER_SECONDS
-        with (
-            within(longest) as limit,
-            self._api.open(self._path, parameters=parameters, accept=_WATCH, seconds=longest) as answer,
-        ):
+        with within(longest) as limit, self._opened(parameters, longest, limit) as answer:
             try:
                 for line in lines(answer, _MOST_LINE_BYTES):
                     # The last line may be cut off, where the body has no length.
@@ -111,7 +108,19 @@ class KubernetesClient:
                 if not limit.expired:
                     raise translated(error, f"watch {self.address}", longest) from None
         if limit.expired:
-            raise TimedOut(f"watch {self.address}: not over within {longest:g} s")
+            raise self._too_long(longest)
+
+    def _opened(self, parameters: Mapping[str, str], longest: float, limit: Limit) -> requests.Response:
+        try:
+            return self._api.open(self._path, parameters=parameters, accept=_WATCH, seconds=longest)
+        except ConnectionBroken:
+            # It was we who broke it, before the answer began.
+            if limit.expired:
+                raise self._too_long(longest) from None
+            raise
+
+    def _too_long(self, longest: float) -> TimedOut:
+        return TimedOut(f"watch {self.address}: not over within {longest:g} s")
 
     def close(self) -> None:
         """Give the connections back."""
