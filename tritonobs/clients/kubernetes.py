@@ -5,16 +5,14 @@ Asks for metadata only, so that a large cluster costs little. Needs the verbs li
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Final
 
-import requests
-
 from tritonobs.clients.kubernetes_api import ANSWER_SECONDS, MOST_VALUES, Expired, KubernetesApi
-from tritonobs.clients.transport import Json, Limit, TooLarge, as_documented, lines, translated, within
-from tritonobs.errors import BadAnswer, ConnectionBroken, TimedOut
+from tritonobs.clients.transport import Json, answered, as_documented, lines
+from tritonobs.errors import BadAnswer
 from tritonobs.names import ANNOTATION_PREFIX
 from tritonobs.outside import read_json
 from tritonobs.plan.kubernetes import AnnotatedObject, WatchedKind
@@ -95,32 +93,12 @@ class KubernetesClient:
         }
         # A quiet watch may be silent to its end, so one silence may last as long as the whole.
         longest = seconds + ANSWER_SECONDS
-        with within(longest) as limit, self._opened(parameters, longest, limit) as answer:
-            try:
-                for line in lines(answer, _MOST_LINE_BYTES):
-                    # The last line may be cut off, where the body has no length.
-                    if limit.expired:
-                        break
-                    yield self._change(line)
-            except TooLarge as error:
-                raise BadAnswer(f"watch {self.address} answered {error}") from None
-            except requests.RequestException as error:
-                if not limit.expired:
-                    raise translated(error, f"watch {self.address}", longest) from None
-        if limit.expired:
-            raise self._too_long(longest)
-
-    def _opened(self, parameters: Mapping[str, str], longest: float, limit: Limit) -> requests.Response:
-        try:
-            return self._api.open(self._path, parameters=parameters, accept=_WATCH, seconds=longest)
-        except ConnectionBroken:
-            # It was we who broke it, before the answer began.
-            if limit.expired:
-                raise self._too_long(longest) from None
-            raise
-
-    def _too_long(self, longest: float) -> TimedOut:
-        return TimedOut(f"watch {self.address}: not over within {longest:g} s")
+        with (
+            answered(f"watch {self.address}", whole_seconds=longest, silent_seconds=longest),
+            self._api.open(self._path, parameters=parameters, accept=_WATCH, seconds=longest) as answer,
+        ):
+            for line in lines(answer, _MOST_LINE_BYTES):
+                yield self._change(line)
 
     def close(self) -> None:
         """Give the connections back."""

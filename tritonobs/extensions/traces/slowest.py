@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import heapq
 import itertools
+import math
 import time
 from collections import deque
 from collections.abc import Callable
@@ -15,12 +16,12 @@ from pydantic import TypeAdapter
 from tritonobs.extensions.traces.call import Call, Traced
 
 KEPT = 20
-SPAN_SECONDS = 3600.0
 _SLOTS: Final = ((30.0, 10), (300.0, 12))
 """Seconds of a slot, and how many slots are kept.
 
 The short ones have the slowest of a moment, although others in the same five minutes were slower.
 """
+SPAN_SECONDS = math.prod(_SLOTS[-1])
 MOST_MODELS = 100
 _MOST_CALLS = 500
 

@@ -216,7 +216,7 @@ def slowest(receiver: str, model: str, *, start: float, end: float) -> Slowest:
         ClientError: it was not reached, or is not a receiver.
     """
     # A receiver of 0.13.2 or before knows no end, so what came after it is dropped here, too.
-    answer = asked(receiver, model, time.time() - start, max(0.0, time.time() - end))
+    answer = asked(receiver, model, time.time() - start, time.time() - end)
     found = tuple(slow for slow in answer.requests if slow.call.request.end_ns <= end * 1e9)
     return Slowest(lines=tuple(slow_lines(model, found)), tables=tuple(map(waterfall, found)))
 
