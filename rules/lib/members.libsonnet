@@ -14,7 +14,7 @@ function(config)
   local caused = 'pipeline_model:tritonobs_requests_caused:ratio';
   local ends = 'model_outcome:tritonobs_pipeline_requests_told:increase';
   local unseen = 'model:tritonobs_pipeline_requests_untold:increase';
-  local beyond = unexplained('%(model)s', ends, ends + '{outcome="failed"}', unseen);
+  local beyond = unexplained('%(model)s', ends, ends + '{outcome="failed"}', unseen, next=config.recordsAtOnce);
   local as_pipeline(rows) = fit('label_replace(\n  %(rows)s,\n  "pipeline", "$1", "model", "(.*)"\n)', { rows: rows });
   local of_pipeline(rows) = fit('label_replace(\n  %(rows)s,\n  "model", "$1", "pipeline", "(.*)"\n)', { rows: rows });
   // Pipelines that report invalid requests. They are remembered for the longest gap, so that a pause of traffic changes
@@ -89,7 +89,10 @@ function(config)
   |||, { caused: caused, own: own(read), believed: caused_by('and', own(read)) }));
   local one(record) = 'sum_over_time(' + record + '[%(sloSampleWindow)s]' + text.settled + ')';
   local now(record) = record;
+  // The evaluation after that of `one`. A ruler that writes late has not written all of it.
+  local next(record) = 'sum_over_time(' + record + '[%(sloSampleWindow)s])';
   local part(name, rows) = fit('label_replace(\n  %(rows)s,\n  "part", "%(name)s", "", ""\n)', { rows: rows, name: name });
+  local requests(read) = 'sum by (%(model)s) (' + read('model_version:triton_requests:increase') + ')';
   // Failures of each pipeline without what its members account for: below 0 where they account for more.
   local unaccounted(read) = fit(|||
     sum by (%(model)s) (
@@ -104,6 +107,24 @@ function(config)
     invalid: part('invalid', '-' + invalid(read)),
     failed: part('failed', '-' + failed(read)),
   });
+  local ended(outcome, rows) =
+    fit('label_replace(\n  %(rows)s,\n  "outcome", "%(outcome)s", "", ""\n)', { rows: rows, outcome: outcome });
+  local most = if !config.recordsAtOnce then requests(one) else fit(|||
+    max by (%(model)s) (
+      %(now)s
+      or
+      %(next)s
+    )
+  |||, { now: part('now', requests(one)), next: part('next', requests(next)) });
+  local later = if !config.recordsAtOnce then [] else [ended('next', fit(|||
+    (%(unaccounted)s < 0)
+      and on (%(model)s)
+    %(complete)s
+  |||, {
+    unaccounted: unaccounted(next),
+    // Recorded after those that are read here: where it is there, they are.
+    complete: next('model_version:triton_requests:increase'),
+  }))];
   {
     // In a group of its own, an evaluation behind: what reads them spans ten minutes.
     records: [
@@ -142,33 +163,16 @@ function(config)
         by_believed: caused_by('and', rate),
         by_others: caused_by('unless', rate),
       })),
-      // Increases of pipelines with invalid requests in the last ten minutes: requests (`seen`), failures (`failed`), and
-      // failures that the members do not account for (`untold`).
+      // Increases of pipelines with invalid requests in the last ten minutes: requests (`seen`), failures (`failed`),
+      // failures that the members do not account for (`untold`), and what the members account for an evaluation later
+      // (`next`). Where traffic begins, the next evaluation shows how much it is.
       text.record(ends, fit(|||
         (
-          label_replace(
-            %(requests)s,
-            "outcome", "seen", "", ""
-          )
-          or
-          label_replace(
-            %(own)s,
-            "outcome", "failed", "", ""
-          )
-          or
-          label_replace(
-            %(unaccounted)s,
-            "outcome", "untold", "", ""
-          )
+          %(rows)s
         )
           and on (%(model)s)
         %(lately)s
-      |||, {
-        requests: 'sum by (%(model)s) (' + one('model_version:triton_requests:increase') + ')',
-        own: own(one),
-        lately: lately(),
-        unaccounted: unaccounted(one),
-      })),
+      |||, { rows: text.all([ended('seen', most), ended('failed', own(one)), ended('untold', unaccounted(one))] + later), lately: lately() })),
       text.record(unseen, text.all([beyond.charged, beyond.rows])),
     ],
     // The share of its failures that a pipeline is charged for: failures in its members, and failures that no member

@@ -7,7 +7,8 @@ import sys
 import pytest
 import requests
 
-from tritonobs import assets
+from tritonobs import assets, names
+from tritonobs.clients.exposition import read_page
 from tritonobs.clients.prometheus import PrometheusClient
 from tritonobs.extensions.lab import demo as story
 from tritonobs.extensions.lab.stack import local
@@ -54,12 +55,14 @@ def test_overflow_reaches_the_robot_and_its_end_does_too(stack, monkeypatch):
         "firing",
         "message accepted by the robot",
     ]
-    assert [moment.seconds for moment in moments] == sorted(moment.seconds for moment in moments)
+    # Moments are those at which the test saw it; on a busy machine it may see the alert later than the robot does.
+    assert _fired_at(stack) <= message.received_at
     assert "**🔴 TritonQpsAboveLimit** inspect" in message.text
     assert "its limit is 8" in message.text
-    assert "> Latency breakdown: " in message.text
+    # No message waits for a Prometheus that answers late.
+    assert "> Latency breakdown: " in message.text or _unanswered(stack)
     assert {row.name for row in table.rows} >= {"preprocess", "detector", "nms"}
-    assert "🔴" not in resolved.text
+    assert "🔴" not in resolved.text, observer.troubles()
     page = requests.get(f"{stack.address('serve')}/incidents/{incident['id']}", timeout=10)
     assert page.status_code == 200
     assert "its limit is 8 requests/s" in page.text
@@ -70,6 +73,20 @@ def test_overflow_reaches_the_robot_and_its_end_does_too(stack, monkeypatch):
     )
     assert "**Resolved after " in resolved.text
     assert f"/incidents/{incident['id']})" in resolved.text
+
+
+def _fired_at(stack):
+    """When Prometheus first saw the alert fire, in Unix seconds."""
+    firing = f'ALERTS{{alertname="{names.ALERT_QPS_ABOVE_LIMIT}", alertstate="firing"}}'
+    first = f"min_over_time(timestamp({firing})[10m:1s])"
+    (reading,) = PrometheusClient(stack.address("prometheus")).query(first)
+    return reading.value
+
+
+def _unanswered(stack):
+    """Questions of `serve` that Prometheus did not answer in time."""
+    page = read_page(f"{stack.address('serve')}/metrics")
+    return page.total(names.EVIDENCE_QUERIES, outcome="failed")
 
 
 def _explained(stack):

@@ -9,7 +9,7 @@ import pytest
 from support.case import Case, reads
 from support.promtool import run
 from support.simulate import World
-from tritonobs import programs
+from tritonobs import names, programs
 from tritonobs.extensions.triage.checks import CHECKS
 from tritonobs.extensions.triage.snapshot import ASKS
 from tritonobs.registry import answer
@@ -74,6 +74,33 @@ def test_what_was_before_the_window_is_not_its_busiest_moment(
         reads(f"round(({expr}) < 10)", 20, ({"model": "nms", "version": "1"}, 2.0), ({"model": "nms"}, 2.0)),
     )
     assert run(promtool, (), Case(says=question, world=world, rules=(), checks=checks), tmp_path) == ""
+
+
+@pytest.mark.parametrize(
+    ("cache", "waiting", "full"),
+    [
+        ([(18, 0.3), (99, 0.97)], 4, True),
+        ([(12, 0.3), (14, 0.97), (99, 0.3)], 4, True),
+        ([(18, 0.3), (99, 0.97)], 0.2, False),
+        ([(19.5, 0.3), (99, 0.97)], 4, False),
+        ([(10, 0.97), (99, 0.3)], 4, False),
+    ],
+    ids=["at the end", "for a while", "and none waits", "for a moment", "before the window"],
+)
+def test_a_cache_is_full_where_it_was_for_two_minutes(
+    promtool: Path, tmp_path: Path, cache: list[tuple[float, float]], waiting: float, *, full: bool
+) -> None:
+    """Within a window of ten: on average such a cache is not full."""
+    llm = {"model": "llm", "version": "1", "instance": "triton-1"}
+    world = World(minutes=30)
+    world.gauge(names.KV_CACHE_OF_REPLICA, cache, **llm)
+    world.gauge(names.WAITING_OF_REPLICA, waiting, **llm)
+    expr = window_questions(Scope(), 600.0)["kv_cache_blocked"]
+    rows = (({"model": "llm", "version": "1"}, 0.97),) if full else ()
+
+    case = Case(says="full", world=world, rules=(), checks=(reads(expr, 20, *rows),))
+
+    assert run(promtool, (), case, tmp_path) == ""
 
 
 def test_a_load_is_seen_in_workers_counters_and_load_times(promtool: Path, tmp_path: Path) -> None:

@@ -22,6 +22,9 @@ _BURST_SECONDS, _BURST_STEPS = 5, 120
 # A cache this full has no room for another prompt, and is this full on average (as the rules have it).
 FULL: Final = 0.95
 FULL_ON_AVERAGE: Final = 0.75
+# The worst time of a cache: two minutes, as the alert looks; less in a short window, more in one of hours.
+_FULL_SECONDS: Final = 120.0
+_FULL_PARTS, _FULL_MOST_PARTS = 4, 60
 # About the interval of the record.
 _TOKENS_STEP: Final = "30s"
 
@@ -207,9 +210,11 @@ def _recent_rate(chosen: str, seconds: float) -> str:
 def language_questions(scope: promql.Scope, window_seconds: float) -> dict[str, str]:
     """About a window: the engine's cache, waiting and running requests, tokens and their times."""
     span, chosen = format_duration(window_seconds), scope.of()
+    full = round(max(min(_FULL_SECONDS, window_seconds / _FULL_PARTS), window_seconds / _FULL_MOST_PARTS))
+    part = format_duration(full)
 
-    def mean(record: str) -> str:
-        return f"avg_over_time({record}{chosen}[{span}])"
+    def mean(record: str, over: str = span) -> str:
+        return f"avg_over_time({record}{chosen}[{over}])"
 
     def most(expression: str, *by: str) -> str:
         return f"max by ({', '.join((*promql.MODEL_VERSION, *by))}) ({expression})"
@@ -219,11 +224,13 @@ def language_questions(scope: promql.Scope, window_seconds: float) -> dict[str, 
     stage = f"{most(mean(names.STAGE_MEAN), names.STAGE)} and on ({', '.join(promql.MODEL_VERSION)})"
     return {
         "kv_cache": most(mean(names.KV_CACHE_OF_REPLICA)),
-        # On one server: requests that wait elsewhere do not wait for this cache.
+        # At the worst time of the window: a cache that filled up at its end is not full on average. On one server:
+        # requests that wait elsewhere do not wait for this cache.
         "kv_cache_blocked": most(
-            f"(max_over_time({names.KV_CACHE_OF_REPLICA}{chosen}[{span}]) > {FULL})"
-            f" and ({mean(names.KV_CACHE_OF_REPLICA)} > {FULL_ON_AVERAGE})"
-            f" and ({mean(names.WAITING_OF_REPLICA)} >= 1)"
+            f"max_over_time(((max_over_time({names.KV_CACHE_OF_REPLICA}{chosen}[{part}]) > {FULL})"
+            f" and ({mean(names.KV_CACHE_OF_REPLICA, part)} > {FULL_ON_AVERAGE})"
+            f" and ({mean(names.WAITING_OF_REPLICA, part)} >= 1))"
+            f"[{_steps(window_seconds, lookback=full, step=round(full / 2))}])"
         ),
         "llm_waiting": most(mean(names.LLM_WAITING)),
         "llm_running": most(mean(names.LLM_RUNNING)),

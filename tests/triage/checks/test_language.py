@@ -97,6 +97,15 @@ def test_a_cache_that_was_full_before_is_no_news(fleet: Fleet) -> None:
     assert fleet.checks() == []
 
 
+def test_a_cache_that_was_full_for_a_while_before_is_news(fleet: Fleet) -> None:
+    """On average it had room; now it has none."""
+    _engine(fleet.before, cache=0.6)
+    fleet.before.put("kv_cache_blocked", 0.97, **LLM)
+    _engine(fleet.now, cache=0.98, waiting=9.0)
+
+    assert fleet.checks() == ["kv_cache_full"]
+
+
 def test_full_means_what_the_alert_means() -> None:
     """The same shares as those of the rules."""
     text = (assets.folder("rules") / "config" / "thresholds.json").read_text(encoding="utf-8")

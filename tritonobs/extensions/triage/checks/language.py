@@ -12,6 +12,7 @@ from tritonobs.extensions.triage.view import View
 from tritonobs.stage.series import FIRST_TOKEN, OUTPUT_TOKEN
 from tritonobs.timings.cause import Cause, Evidence
 from tritonobs.timings.promql import labels_of
+from tritonobs.timings.questions import FULL_ON_AVERAGE
 from tritonobs.units import format_latency
 
 _LONGER, _LATER = 1.3, 1.2
@@ -50,13 +51,13 @@ def prompt_longer(view: View) -> Iterator[Cause]:
 
 @check(order=90, explains=LATE)
 def kv_cache_full(view: View) -> Iterator[Cause]:
-    """Models with a server whose cache is full while requests wait there, and was not before."""
+    """Models with a server whose cache is full while requests wait there, and was not all the time before."""
     full_before = view.rows("kv_cache_blocked", names.MODEL, names.VERSION, before=True)
     for subject, share in view.rows("kv_cache_blocked", names.MODEL, names.VERSION).items():
-        # Triage reports changes. A cache that is always full has an alert.
-        if subject in full_before:
-            continue
         cache_before, _ = view.both("kv_cache", labels_of(subject))
+        # Triage reports changes. A cache that is always full has an alert.
+        if subject in full_before and (cache_before or 0) > FULL_ON_AVERAGE:
+            continue
         waited, waiting = view.both("llm_waiting", labels_of(subject))
         yield Cause(
             place=subject,
