@@ -247,11 +247,10 @@ local invalid =
 // sample, negative ones included, until for half an hour no sum did.
 //
 // `by` are the labels of the subject. `told` is a record of increases with a row each of unreported requests (`untold`) and
-// all requests (`seen`), `failures` one of failures. Where the next sample is known already, a row (`next`) has what it
-// takes back of this one. `record` is the rule's own record: it holds `rows`, of which the next
+// all requests (`seen`), `failures` one of failures. `record` is the rule's own record: it holds `rows`, of which the next
 // evaluation reads what would be charged (`untold`), what is kept (`late`), and where the sum exceeds `lateSeconds` (`much`).
 local unexplained =
-  function(by, told, failures, record, next=false)
+  function(by, told, failures, record)
     local missing = told + '{outcome="untold"}';
     local most = 'max_over_time(' + told + '{outcome="seen"}[%(span10m)s])';
     local late = '%(lateSeconds)s / %(sloSeconds)s * ' + most;
@@ -299,20 +298,13 @@ local unexplained =
         (%(most)s and on (%(by)s) %(missing)s)
       ) > 0
     |||, words);
-    local sum = if !next then 'sum_over_time(%(of_ten_minutes)s)' else fit(|||
-      sum by (%(by)s) (
-        sum_over_time(%(of_ten_minutes)s)
-        or
-        (%(taken_back)s and on (%(by)s) %(missing)s)
-      )
-    |||, words { taken_back: told + '{outcome="next"}' });
     local much = fit(|||
       (
-        %(sum)s
+        sum_over_time(%(of_ten_minutes)s)
           > on (%(by)s)
         %(late)s
       )
-    |||, words { sum: fit(sum, words) });
+    |||, words);
     local row(part, rows) = fit('label_replace(\n  sum by (%(by)s) (%(rows)s),\n  "part", "%(part)s", "", ""\n)', {
       by: by,
       rows: rows,

@@ -13,8 +13,9 @@ function(config)
   local rate = 'sum by (%(model)s) (model_version:triton_requests:rate%(short)s)';
   local caused = 'pipeline_model:tritonobs_requests_caused:ratio';
   local ends = 'model_outcome:tritonobs_pipeline_requests_told:increase';
+  local both = 'model_part:tritonobs_pipeline_requests_unaccounted:increase';
   local unseen = 'model:tritonobs_pipeline_requests_untold:increase';
-  local beyond = unexplained('%(model)s', ends, ends + '{outcome="failed"}', unseen, next=config.recordsAtOnce);
+  local beyond = unexplained('%(model)s', ends, ends + '{outcome="failed"}', unseen);
   local as_pipeline(rows) = fit('label_replace(\n  %(rows)s,\n  "pipeline", "$1", "model", "(.*)"\n)', { rows: rows });
   local of_pipeline(rows) = fit('label_replace(\n  %(rows)s,\n  "model", "$1", "pipeline", "(.*)"\n)', { rows: rows });
   // Pipelines that report invalid requests. They are remembered for the longest gap, so that a pause of traffic changes
@@ -58,8 +59,10 @@ function(config)
         )
       )
     |||, { all: all, calls: calls, believed: as_pipeline(all) }));
+  local now(record) = record;
   // Failed requests of each model, as in `seen`.
   local own(read) = 'sum by (%(model)s) (' + read(seen) + ')';
+  local some = '(' + own(now) + ' > 0)';
   // Sums `rows` of pipelines over the members that they call, by member: of believed pipelines with `and`, of the others
   // with `unless`.
   local caused_by(which, rows) = fit(|||
@@ -88,7 +91,7 @@ function(config)
     )
   |||, { caused: caused, own: own(read), believed: caused_by('and', own(read)) }));
   local one(record) = 'sum_over_time(' + record + '[%(sloSampleWindow)s]' + text.settled + ')';
-  local now(record) = record;
+  local recently(record) = 'sum_over_time(' + record + '[%(sloFreshWindow)s]' + text.settled + ')';
   // The evaluation after that of `one`. A ruler that writes late has not written all of it.
   local next(record) = 'sum_over_time(' + record + '[%(sloSampleWindow)s])';
   local part(name, rows) = fit('label_replace(\n  %(rows)s,\n  "part", "%(name)s", "", ""\n)', { rows: rows, name: name });
@@ -109,22 +112,48 @@ function(config)
   });
   local ended(outcome, rows) =
     fit('label_replace(\n  %(rows)s,\n  "outcome", "%(outcome)s", "", ""\n)', { rows: rows, outcome: outcome });
-  local most = if !config.recordsAtOnce then requests(one) else fit(|||
+  // A ruler that writes late has not written all of the next evaluation.
+  local looks_ahead = config.recordsAtOnce;
+  local most = if !looks_ahead then requests(one) else fit(|||
     max by (%(model)s) (
       %(now)s
       or
       %(next)s
     )
   |||, { now: part('now', requests(one)), next: part('next', requests(next)) });
-  local later = if !config.recordsAtOnce then [] else [ended('next', fit(|||
-    (%(unaccounted)s < 0)
-      and on (%(model)s)
-    %(complete)s
-  |||, {
-    unaccounted: unaccounted(next),
-    // Recorded after those that are read here: where it is there, they are.
-    complete: next('model_version:triton_requests:increase'),
-  }))];
+  // What the members account for too much at the next evaluation is of the failures of this one.
+  local told_later(ago) = fit(|||
+    min by (%(model)s) (
+      clamp_min(
+        %(now)s
+          and on (%(model)s)
+        %(next)s,
+        0
+      )
+      or
+      clamp_min(
+        -%(next)s
+          and on (%(model)s)
+        %(now)s,
+        0
+      )
+    )
+  |||, { now: both + '{part="now"}' + ago, next: both + '{part="next"}' + ago });
+  local untold = if !looks_ahead then unaccounted(one) else fit(|||
+    sum by (%(model)s) (
+      %(now)s
+      or
+      label_replace(
+        -%(later)s,
+        "part", "later", "", ""
+      )
+      or
+      label_replace(
+        %(before)s,
+        "part", "before", "", ""
+      )
+    )
+  |||, { now: both + '{part="now"}', later: told_later(''), before: told_later(' offset %(sloInterval)s') });
   {
     // In a group of its own, an evaluation behind: what reads them spans ten minutes.
     records: [
@@ -163,20 +192,58 @@ function(config)
         by_believed: caused_by('and', rate),
         by_others: caused_by('unless', rate),
       })),
-      // Increases of pipelines with invalid requests in the last ten minutes: requests (`seen`), failures (`failed`),
-      // failures that the members do not account for (`untold`), and what the members account for an evaluation later
-      // (`next`). Where traffic begins, the next evaluation shows how much it is.
+    ] + (if !looks_ahead then [] else [
+      // Failures that the members do not account for, of the evaluation that the records below are about (`now`), and of the
+      // one after it: members report up to a flush late.
+      text.record(both, fit(|||
+        (
+          %(now)s
+          or
+          (
+            %(next)s
+              and on (%(model)s)
+            %(written)s
+          )
+        )
+          and on (%(model)s)
+        %(lately)s
+      |||, {
+        now: part('now', unaccounted(one)),
+        next: part('next', unaccounted(next)),
+        // Recorded after those that are read here: where it is there, they are.
+        written: requests(next),
+        lately: lately(),
+      })),
+    ]) + [
+      // Increases of pipelines with invalid requests in the ten minutes before; without any, all failures were charged. They are
+      // requests (`seen`), failures (`failed`), and failures that the members do not account for, then or an evaluation later
+      // (`untold`). Where traffic begins, the next evaluation shows how much it is.
       text.record(ends, fit(|||
         (
           %(rows)s
         )
           and on (%(model)s)
         %(lately)s
-      |||, { rows: text.all([ended('seen', most), ended('failed', own(one)), ended('untold', unaccounted(one))] + later), lately: lately() })),
+      |||, {
+        rows: text.all([ended('seen', most), ended('failed', own(one)), ended('untold', untold)]),
+        lately: lately(text.settled),
+      })),
       text.record(unseen, text.all([beyond.charged, beyond.rows])),
     ],
-    // The share of its failures that a pipeline is charged for: failures in its members, and failures that no member
-    // accounts for.
+    // Failures of each version that a pipeline may be charged for: of this evaluation, or, if it has none, of those before it.
+    // What is known of these only now is charged, or returned, now.
+    chargeable: fit(|||
+      (
+        sum by (%(subject)s) (%(seen)s) > 0
+        or
+        (
+          sum by (%(subject)s) (%(recent)s)
+            unless on (%(model)s)
+          %(some)s
+        )
+      )
+    |||, { seen: seen, recent: recently(seen), some: some }),
+    // The share of them that a pipeline is charged for: failures in its members, and failures that no member accounts for.
     charged_share: fit(|||
       clamp_max(
         sum by (%(model)s) (
@@ -190,14 +257,19 @@ function(config)
         )
           / on (%(model)s)
         (
-          %(own)s
+          (
+            %(some)s
+            or
+            %(recent)s
+          )
             and on (%(model)s)
           %(lately)s
         ),
         1
       )
     |||, {
-      failed: part('failed', failed(now)),
+      // Members fail for other callers, too: only in an evaluation in which the pipeline fails are failures its own.
+      failed: part('failed', fit('(\n  %(failed)s\n  and on (%(model)s)\n  %(some)s\n)', { failed: failed(now), some: some })),
       unseen: part('unseen', unseen + '{part=""}'),
       // The first invalid requests are charged, because the members report them a flush later. This negative part returns
       // them: what its members report too much now, but no more than was charged before.
@@ -224,7 +296,8 @@ function(config)
         lately: lately(text.settled),
       })),
       none: 'group by (%(model)s) (' + seen + ') * 0',
-      own: own(now),
+      some: some,
+      recent: own(recently),
       lately: lately(),
     }),
   }

@@ -223,14 +223,14 @@ function(config)
       ]),
       // Bad requests that are charged: pipelines without the requests that their members called invalid.
       text.record('model_version:triton_requests_bad:increase', fit(|||
-        sum by (%(subject)s) (replica_model_version_seen_by:triton_requests_bad:increase{part=""})
+        %(chargeable)s
           * on (%(model)s) group_left ()
-        %(passed_on)s
+        %(share)s
         or
         sum by (%(subject)s) (replica_model_version_seen_by:triton_requests_bad:increase{part=""})
         or
         model_version:triton_requests:increase * 0
-      |||, { passed_on: members.charged_share })),
+      |||, { chargeable: members.chargeable, share: members.charged_share })),
     ];
 
   // Requests within each bound that a latency threshold names, and all of them (+Inf), by worker, stage and bound. A worker

@@ -50,6 +50,7 @@ _RECORDS: Final = (
     *(f"subject_slo:tritonobs_slo_invalid_charged:{when}" for when in ("held", "last_hour")),
     "replica_model_version_outcome:tritonobs_requests_told:increase",
     "pipeline_model:tritonobs_requests_caused:ratio",
+    "model_part:tritonobs_pipeline_requests_unaccounted:increase",
     "model_outcome:tritonobs_pipeline_requests_told:increase",
     "model:tritonobs_pipeline_requests_untold:increase",
     "model_version:triton_requests_invalid:increase5m",

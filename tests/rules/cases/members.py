@@ -14,6 +14,7 @@ CAUSED = "pipeline_model:tritonobs_requests_caused:ratio"
 UNTOLD = "model:tritonobs_pipeline_requests_untold:increase"
 REQUESTS = "model_version:triton_requests:increase"
 BAD = "model_version:triton_requests_bad:increase"
+BOTH = "model_part:tritonobs_pipeline_requests_unaccounted:increase"
 ENDS = "model_outcome:tritonobs_pipeline_requests_told:increase"
 NOW = 75
 SERVERS_AND_VERSIONS = {("r", "1"): 0.5, ("s", "1"): 0.3, ("r", "2"): 0.2}
@@ -53,6 +54,7 @@ FAILURES = {
     "first_believed_too": (0.5, 0.5, 0.5),
     # A member tells now what it did a scrape ago.
     "late": (5, 5, 1),
+    "later": (2, 2, 1),
     "half_written": (5, 5, 1),
 }
 # Calls by stage, and the share of what the member fails that the pipeline has caused.
@@ -77,6 +79,7 @@ PIPELINES = {
     "first_believed": {"first_shared": ((1, 1), 1)},
     "first_believed_too": {"first_shared": ((1,), 1)},
     "late": {"tells_late": ((1,), 1)},
+    "later": {"tells_late": ((1,), 1)},
     "half_written": {"tells_late": ((1,), 1)},
 }
 
@@ -143,16 +146,19 @@ CHARGED = {
     "first_beside": 1.5 - (6 + 1.5 - 2),
     "first_told_long_ago": 0.15 - 0.25,
 }
-# The most requests of two scrapes; a scrape ago: failures, and failures that no member accounts for; what of these a
-# member accounts for now.
+# A scrape ago: failures, and failures that no member accounts for; of these, what a member accounts for now.
 AN_EVALUATION_AGO = {
-    "half": {"seen": 90, "failed": 20, "untold": 20 - (0.1 + 0.05) - (4 + 2)},
-    "beside": {"seen": 90, "failed": 10, "untold": 10 - 1.25 - 2},
-    "told_long_ago": {"seen": 90, "failed": 3, "untold": 3 - 1.25 - 0.8},
-    "late": {"seen": 90, "failed": 5, "untold": 5 - 1, "next": 1 - 4},
+    "half": (20, 20 - (0.1 + 0.05) - (4 + 2), 0),
+    "beside": (10, 10 - 1.25 - 2, 0),
+    "told_long_ago": (3, 3 - 1.25 - 0.8, 0),
+    "late": (5, 5 - 1, 3),
+    # No more than there was.
+    "later": (2, 2 - 1, 1),
     # Not all records of this scrape are there.
-    "half_written": {"seen": 50, "failed": 5, "untold": 5 - 1},
+    "half_written": (5, 5 - 1, 0),
 }
+# Each nine minutes a request with bad input, of which a member reports a scrape later; or two, and one failed.
+SPARSE = {"sparse": 1, "sparse_and_failing": 2}
 
 
 def fleet():
@@ -189,10 +195,26 @@ def charged():
 
 
 def told():
-    """The outcomes of the pipelines."""
-    for model, values in AN_EVALUATION_AGO.items():
-        for outcome, value in values.items():
+    """The outcomes of the pipelines; requests are the most of two scrapes."""
+    for model, (failed, untold, later) in AN_EVALUATION_AGO.items():
+        seen = 50 if model == "half_written" else 90
+        for outcome, value in (("seen", seen), ("failed", failed), ("untold", untold - later)):
             yield {"model": model, "outcome": outcome}, round(value, 4)
+
+
+def sparse():
+    """Pipelines with a request each nine minutes."""
+    world = World(minutes=NOW)
+    for pipeline, failed in SPARSE.items():
+        member, at = f"{pipeline}_member", range(5, NOW, 9)
+        world.gauge(CALLS, 1, pipeline=pipeline, stage="s", model=member)
+        world.gauge(CAUSED, 1, pipeline=pipeline, model=member)
+        world.gauge(REQUESTS, but_at(0, dict.fromkeys(at, failed)), model=pipeline, version="1")
+        own = {"model": pipeline, "version": "1", "replica": "r", "seen_by": "triton"}
+        world.gauge(FAILED, but_at(None, dict.fromkeys(at, failed)), **own)
+        own = {"model": member, "version": "1", "replica": "r", "outcome": "invalid"}
+        world.gauge(TOLD, but_at(None, {minute + 0.25: 1 for minute in at}), **own)
+    return world
 
 
 CASES = (
@@ -206,8 +228,23 @@ CASES = (
     Case(
         says="failures of a pipeline that no member accounts for are told with its requests and failures",
         world=fleet(),
-        rules=(ENDS,),
+        rules=(BOTH, ENDS),
         given=(FAILED, TOLD, CALLS, CAUSED, REQUESTS),
         checks=(reads(f'{ENDS}{{model=~"earlier|{"|".join(AN_EVALUATION_AGO)}"}}', NOW, *told()),),
+    ),
+    Case(
+        says="a pipeline with few requests is charged for what no member reports, not for what one reports later",
+        world=sparse(),
+        rules=(BOTH, ENDS, UNTOLD, BAD),
+        given=(FAILED, TOLD, CALLS, CAUSED, REQUESTS),
+        checks=(
+            reads(
+                f"sum by (model) (sum_over_time({BAD}[72m]))",
+                NOW,
+                ({"model": "sparse"}, 0),
+                # The first time nothing is known to be invalid, and all is charged; then one is returned.
+                ({"model": "sparse_and_failing"}, 8),
+            ),
+        ),
     ),
 )

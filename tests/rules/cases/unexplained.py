@@ -105,13 +105,9 @@ def models():
 
 
 def pipelines():
-    """The same of pipelines: failures that none of their members accounts for, yet."""
+    """The same of pipelines: failures that none of their members accounts for."""
     world = World(minutes=NOW)
     rows = []
-    for model, taken_back in (("begins_now", -1), ("is_not_much_yet", -2)):
-        for outcome, level in (("seen", 20), ("untold", 10), ("failed", 10), ("next", taken_back)):
-            world.gauge(OF_PIPELINES, but_at(None, {NOW: level}), model=model, outcome=outcome)
-    rows.append(({"model": "begins_now"}, 10))
     for model, (untold, failures, traffic, counts) in MODELS.items():
         failed = {minute: sum(filter(None, values)) for minute, values in failures.items()}
         for outcome, levels in (
