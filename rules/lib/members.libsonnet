@@ -193,28 +193,28 @@ function(config)
         by_others: caused_by('unless', rate),
       })),
     ] + (if !looks_ahead then [] else [
-      // Failures that the members do not account for, of the evaluation that the records below are about (`now`), and of the
-      // one after it: members report up to a flush late.
-      text.record(both, fit(|||
-        (
-          %(now)s
-          or
-          (
-            %(next)s
-              and on (%(model)s)
-            %(written)s
-          )
-        )
-          and on (%(model)s)
-        %(lately)s
-      |||, {
-        now: part('now', unaccounted(one)),
-        next: part('next', unaccounted(next)),
-        // Recorded after those that are read here: where it is there, they are.
-        written: requests(next),
-        lately: lately(),
-      })),
-    ]) + [
+           // Failures that the members do not account for, of the evaluation that the records below are about (`now`), and of the
+           // one after it: members report up to a flush late.
+           text.record(both, fit(|||
+             (
+               %(now)s
+               or
+               (
+                 %(next)s
+                   and on (%(model)s)
+                 %(written)s
+               )
+             )
+               and on (%(model)s)
+             %(lately)s
+           |||, {
+             now: part('now', unaccounted(one)),
+             next: part('next', unaccounted(next)),
+             // Recorded after those that are read here: where it is there, they are.
+             written: requests(next),
+             lately: lately(),
+           })),
+         ]) + [
       // Increases of pipelines with invalid requests in the ten minutes before; without any, all failures were charged. They are
       // requests (`seen`), failures (`failed`), and failures that the members do not account for, then or an evaluation later
       // (`untold`). Where traffic begins, the next evaluation shows how much it is.

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.e2e
 
-# Ten minutes are two: between two loads of the test members have reported invalid requests in the last ten minutes.
+# Ten minutes are two, so that members reported invalid requests in the ten before each load but the first.
 SPEED, QPS, SECONDS, FIRST_SECONDS = 5.0, 3.0, 40.0, 10.0
 SETTLED_SECONDS, PATIENCE_SECONDS = 20.0, 180.0
 PIPELINE, ENSEMBLE = PIPELINES = ("inspect", "inspect_ensemble")

@@ -55,7 +55,7 @@ def test_overflow_reaches_the_robot_and_its_end_does_too(stack, monkeypatch):
         "firing",
         "message accepted by the robot",
     ]
-    # Moments are those at which the test saw it; on a busy machine it may see the alert later than the robot does.
+    # Moments are when the test saw it: on a busy machine the robot may be earlier than its look.
     assert _fired_at(stack) <= message.received_at
     assert "**🔴 TritonQpsAboveLimit** inspect" in message.text
     assert "its limit is 8" in message.text

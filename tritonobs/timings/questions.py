@@ -210,7 +210,9 @@ def _recent_rate(chosen: str, seconds: float) -> str:
 def language_questions(scope: promql.Scope, window_seconds: float) -> dict[str, str]:
     """About a window: the engine's cache, waiting and running requests, tokens and their times."""
     span, chosen = format_duration(window_seconds), scope.of()
-    full = round(max(min(_FULL_SECONDS, window_seconds / _FULL_PARTS), window_seconds / _FULL_MOST_PARTS))
+    full = max(
+        2, round(max(min(_FULL_SECONDS, window_seconds / _FULL_PARTS), window_seconds / _FULL_MOST_PARTS))
+    )
     part = format_duration(full)
 
     def mean(record: str, over: str = span) -> str:
@@ -224,13 +226,13 @@ def language_questions(scope: promql.Scope, window_seconds: float) -> dict[str, 
     stage = f"{most(mean(names.STAGE_MEAN), names.STAGE)} and on ({', '.join(promql.MODEL_VERSION)})"
     return {
         "kv_cache": most(mean(names.KV_CACHE_OF_REPLICA)),
-        # At the worst time of the window: a cache that filled up at its end is not full on average. On one server:
+        # At its worst time: a cache that filled up late in the window is not full on average. On one server:
         # requests that wait elsewhere do not wait for this cache.
         "kv_cache_blocked": most(
             f"max_over_time(((max_over_time({names.KV_CACHE_OF_REPLICA}{chosen}[{part}]) > {FULL})"
             f" and ({mean(names.KV_CACHE_OF_REPLICA, part)} > {FULL_ON_AVERAGE})"
             f" and ({mean(names.WAITING_OF_REPLICA, part)} >= 1))"
-            f"[{_steps(window_seconds, lookback=full, step=round(full / 2))}])"
+            f"[{_steps(window_seconds, lookback=full, step=full // 2)}])"
         ),
         "llm_waiting": most(mean(names.LLM_WAITING)),
         "llm_running": most(mean(names.LLM_RUNNING)),

@@ -157,7 +157,7 @@ AN_EVALUATION_AGO = {
     # Not all records of this scrape are there.
     "half_written": (5, 5 - 1, 0),
 }
-# Each nine minutes a request with bad input, of which a member reports a scrape later; or two, and one failed.
+# Each nine minutes a request with bad input that a member reports a scrape later; or two, and one failed.
 SPARSE = {"sparse": 1, "sparse_and_failing": 2}
 
 
@@ -233,7 +233,7 @@ CASES = (
         checks=(reads(f'{ENDS}{{model=~"earlier|{"|".join(AN_EVALUATION_AGO)}"}}', NOW, *told()),),
     ),
     Case(
-        says="a pipeline with few requests is charged for what no member reports, not for what one reports later",
+        says="a pipeline of few requests is charged for what no member reports, not for late reports",
         world=sparse(),
         rules=(BOTH, ENDS, UNTOLD, BAD),
         given=(FAILED, TOLD, CALLS, CAUSED, REQUESTS),
