@@ -154,6 +154,29 @@ function(config)
       )
     )
   |||, { now: both + '{part="now"}', later: told_later(''), before: told_later(' offset %(sloInterval)s') });
+  local unaccounted_of_both = if !looks_ahead then [] else [
+    // Failures that the members do not account for, of the evaluation that the records below are about (`now`), and of the
+    // one after it: members report up to a flush late.
+    text.record(both, fit(|||
+      (
+        %(now)s
+        or
+        (
+          %(next)s
+            and on (%(model)s)
+          %(written)s
+        )
+      )
+        and on (%(model)s)
+      %(lately)s
+    |||, {
+      now: part('now', unaccounted(one)),
+      next: part('next', unaccounted(next)),
+      // Recorded after those that are read here: where it is there, they are.
+      written: requests(next),
+      lately: lately(),
+    })),
+  ];
   {
     // In a group of its own, an evaluation behind: what reads them spans ten minutes.
     records: [
@@ -192,29 +215,7 @@ function(config)
         by_believed: caused_by('and', rate),
         by_others: caused_by('unless', rate),
       })),
-    ] + (if !looks_ahead then [] else [
-           // Failures that the members do not account for, of the evaluation that the records below are about (`now`), and of the
-           // one after it: members report up to a flush late.
-           text.record(both, fit(|||
-             (
-               %(now)s
-               or
-               (
-                 %(next)s
-                   and on (%(model)s)
-                 %(written)s
-               )
-             )
-               and on (%(model)s)
-             %(lately)s
-           |||, {
-             now: part('now', unaccounted(one)),
-             next: part('next', unaccounted(next)),
-             // Recorded after those that are read here: where it is there, they are.
-             written: requests(next),
-             lately: lately(),
-           })),
-         ]) + [
+    ] + unaccounted_of_both + [
       // Increases of pipelines with invalid requests in the ten minutes before; without any, all failures were charged. They are
       // requests (`seen`), failures (`failed`), and failures that the members do not account for, then or an evaluation later
       // (`untold`). Where traffic begins, the next evaluation shows how much it is.
@@ -297,7 +298,7 @@ function(config)
       })),
       none: 'group by (%(model)s) (' + seen + ') * 0',
       some: some,
-      recent: own(recently),
+      recent: '(' + own(recently) + ' > 0)',
       lately: lately(),
     }),
   }
