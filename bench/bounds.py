@@ -23,7 +23,8 @@ from tritonobs import programs
 from tritonobs.clients.exposition import read_page
 from tritonobs.extensions.lab.stack import native, processes
 from tritonobs.extensions.lab.stack.native import lone_triton
-from tritonobs.extensions.lab.stack.processes import LOOPBACK, Folders, Service, free_ports
+from tritonobs.extensions.lab.stack.processes import Folders, Service
+from tritonobs.programs import LOOPBACK, free_ports
 from tritonobs.stage import DEFAULT_BOUNDS_SECONDS
 
 if TYPE_CHECKING:

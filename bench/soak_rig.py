@@ -18,7 +18,8 @@ from tritonobs import programs
 from tritonobs.clients.prometheus import PrometheusClient
 from tritonobs.clients.triton import TritonClient
 from tritonobs.extensions.lab.stack import native, processes
-from tritonobs.extensions.lab.stack.processes import LOOPBACK, Folders, Service, free_ports
+from tritonobs.extensions.lab.stack.processes import Folders, Service
+from tritonobs.programs import LOOPBACK, free_ports
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

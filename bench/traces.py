@@ -33,8 +33,8 @@ from support.spans import body, request
 from support.traced_models import add_busy, add_noop
 from tritonobs.clients.triton import TritonClient
 from tritonobs.extensions.lab.stack.native import lone_triton
-from tritonobs.extensions.lab.stack.processes import LOOPBACK, free_ports
 from tritonobs.extensions.lab.stack.services import trace_flags
+from tritonobs.programs import LOOPBACK, free_ports
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

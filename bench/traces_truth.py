@@ -30,9 +30,9 @@ from results import publish, table
 from support.traced_models import add_caller, add_ensemble, add_timed
 from tritonobs.clients.triton import TritonClient
 from tritonobs.extensions.lab.stack.native import lone_triton
-from tritonobs.extensions.lab.stack.processes import LOOPBACK, free_ports
 from tritonobs.extensions.lab.stack.services import trace_flags
 from tritonobs.plan.objectives import middle
+from tritonobs.programs import LOOPBACK, free_ports
 from tritonobs.timings.measured import bucket_quantile
 
 if TYPE_CHECKING:

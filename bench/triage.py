@@ -26,7 +26,7 @@ from support.serving import serving
 from tritonobs import names, programs
 from tritonobs.clients.prometheus import PrometheusClient
 from tritonobs.errors import ClientError
-from tritonobs.extensions.lab.stack.processes import LOOPBACK, free_ports
+from tritonobs.programs import LOOPBACK, free_ports
 from tritonobs.stage import DEFAULT_BOUNDS_SECONDS, format_bound
 
 if TYPE_CHECKING:

@@ -1,9 +1,10 @@
-"""Where Prometheus, Alertmanager and their tools are."""
+"""Where Prometheus, Alertmanager and their tools are, and free ports for them."""
 
 from __future__ import annotations
 
 import os
 import shutil
+import socket
 from pathlib import Path
 from typing import Final
 
@@ -11,6 +12,9 @@ from tritonobs import registry
 from tritonobs.errors import StackError
 
 ALIASES: Final = {"alertmanager": ("prometheus-alertmanager", "alertmanager")}
+
+
+LOOPBACK: Final = "127.0.0.1"
 
 
 def tools_folder() -> Path:
@@ -38,3 +42,20 @@ def find(name: str) -> Path:
         hint = "; install it with: tritonobs tools" if "lab" in registry.NAMES else ""
         raise StackError(f"{name} is neither on PATH nor in {tools_folder()}{hint}")
     return found
+
+
+def free_ports(count: int) -> tuple[int, ...]:
+    """Free loopback ports, all different; for a minute the system gives them to nobody who wants any port.
+
+    A program that is started listens seconds later, and others take ports meanwhile. So each port has a
+    connection that was closed from this side: it stays in TIME_WAIT, where Linux leaves the port to those who
+    name it, with SO_REUSEADDR (as servers do).
+    """
+    return tuple(_reserved() for _ in range(count))
+
+
+def _reserved() -> int:
+    with socket.create_server((LOOPBACK, 0)) as server, socket.create_connection(server.getsockname()):
+        accepted, _ = server.accept()
+        accepted.close()
+        return int(server.getsockname()[1])

@@ -14,10 +14,11 @@ from planted.fleet import SCRAPE_SECONDS
 from tritonobs import programs
 from tritonobs.clients.prometheus import PrometheusClient, Target
 from tritonobs.errors import ClientError
-from tritonobs.extensions.lab.stack.processes import LOOPBACK, free_ports, wait_for
+from tritonobs.extensions.lab.stack.processes import wait_for
 from tritonobs.extensions.triage.calm import windows
 from tritonobs.extensions.triage.snapshot import ReplicaState, Snapshot, take_snapshot
 from tritonobs.names import HEARTBEAT
+from tritonobs.programs import LOOPBACK, free_ports
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

@@ -11,7 +11,7 @@ from support.rule_cases import groups_for
 from support.simulate import World, series_name
 from support.victoria import Past, victoria_metrics
 from tritonobs import names, programs
-from tritonobs.extensions.lab.stack.processes import free_ports
+from tritonobs.programs import free_ports
 from tritonobs.render.artifact import Artifact, write_artifacts, yaml_text
 from tritonobs.render.rules import evaluate_mixin
 

@@ -11,7 +11,7 @@ from pathlib import Path, PurePosixPath
 import requests
 
 from support.grafana_look import PASSWORD
-from tritonobs.extensions.lab.stack.processes import LOOPBACK, free_ports
+from tritonobs.programs import LOOPBACK, free_ports
 from tritonobs.render.artifact import write_artifacts
 from tritonobs.render.grafana import render_grafana
 

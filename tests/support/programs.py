@@ -6,13 +6,14 @@ import http.client
 import json
 import os
 import signal
-import socket
 import subprocess
 import sys
 import threading
 import time
 import urllib.request
 from typing import TYPE_CHECKING, Any
+
+from tritonobs.programs import free_ports
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -27,9 +28,8 @@ _LOOK_SECONDS = 0.05
 
 def free_port() -> int:
     """A free loopback port."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
+    (port,) = free_ports(1)
+    return port
 
 
 def _end_by_exception() -> None:

@@ -14,8 +14,8 @@ from support.simulate import World
 from tritonobs import assets, programs
 from tritonobs.clients.prometheus import PrometheusClient
 from tritonobs.errors import ClientError
-from tritonobs.extensions.lab.stack.processes import LOOPBACK, free_ports
 from tritonobs.plan.build import build_plan
+from tritonobs.programs import LOOPBACK, free_ports
 from tritonobs.render.everything import render_fleet
 from tritonobs.spec.load import load_fleet
 

@@ -18,7 +18,8 @@ from tritonobs.clients.triton import TritonClient
 from tritonobs.errors import ClientError
 from tritonobs.extensions.lab.stack import native, processes
 from tritonobs.extensions.lab.stack.native import lone_triton
-from tritonobs.extensions.lab.stack.processes import LOOPBACK, Folders, Service, free_ports
+from tritonobs.extensions.lab.stack.processes import Folders, Service
+from tritonobs.programs import LOOPBACK, free_ports
 
 DRIVEN = Path(__file__).parent / "driven" / "model.py"
 SCRAPE_SECONDS = 0.5

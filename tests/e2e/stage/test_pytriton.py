@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from tritonobs.extensions.lab.stack.processes import free_ports
 from tritonobs.extensions.lab.stack.services import triton_environment
+from tritonobs.programs import free_ports
 
 pytestmark = pytest.mark.e2e
 

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from tritonobs import programs
 from tritonobs.errors import StackError
 from tritonobs.extensions.lab.stack import native, processes
 from tritonobs.extensions.lab.stack.processes import Folders, Service
@@ -22,7 +23,7 @@ DIES = "import sys; print('no such table: models'); sys.exit(7)"
 
 
 def _service(name: str, code: str) -> Service:
-    (port,) = processes.free_ports(1)
+    (port,) = programs.free_ports(1)
     url = f"http://127.0.0.1:{port}"
     argv = (sys.executable, "-c", code, str(port))
     return Service(name=name, argv=argv, url=url, ready_url=url, ports=(port,))

@@ -17,7 +17,8 @@ from tritonobs.errors import StackError, TritonobsError
 from tritonobs.extensions.lab.drill.drill import Drill, Takes, alert
 from tritonobs.extensions.lab.drill.rig import Rig
 from tritonobs.extensions.lab.stack import native
-from tritonobs.extensions.lab.stack.processes import free_ports, port_of, wait_for
+from tritonobs.extensions.lab.stack.processes import port_of, wait_for
+from tritonobs.programs import free_ports
 
 _WORKER_FIRES, _WORKER_RESOLVES = Takes(fixed=85.0, scaled=15.0), Takes(fixed=40.0)
 _SERVER_FIRES, _SERVER_RESOLVES = Takes(fixed=25.0, scaled=30.0), Takes(fixed=35.0)

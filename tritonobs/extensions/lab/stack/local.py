@@ -20,7 +20,7 @@ from tritonobs import assets
 from tritonobs.chats.chat import Delivered, RobotChat
 from tritonobs.chats.registry import robot_chat, robot_chats
 from tritonobs.extensions.lab.stack import native, processes, rehearsal
-from tritonobs.extensions.lab.stack.processes import LOOPBACK, Folders, Part, free_ports
+from tritonobs.extensions.lab.stack.processes import Folders, Part
 from tritonobs.extensions.lab.stack.services import (
     PracticeRobot,
     require_programs,
@@ -30,6 +30,7 @@ from tritonobs.extensions.lab.stack.services import (
 from tritonobs.extensions.lab.vendors import VENDORS
 from tritonobs.plan.build import build_plan
 from tritonobs.plan.fleet import Plan
+from tritonobs.programs import LOOPBACK, free_ports
 from tritonobs.render.artifact import write_artifacts
 from tritonobs.render.everything import render_fleet
 from tritonobs.spec.load import load_fleet

@@ -17,13 +17,14 @@ import requests
 
 from tritonobs.errors import FileUnusable, StackError
 from tritonobs.extensions.lab.stack import processes
-from tritonobs.extensions.lab.stack.processes import LOOPBACK, Folders, Part, Service, free_ports
+from tritonobs.extensions.lab.stack.processes import Folders, Part, Service
 from tritonobs.extensions.lab.stack.services import (
     free_shared_memory,
     make_backend_folder,
     triton_command,
     triton_environment,
 )
+from tritonobs.programs import LOOPBACK, free_ports
 
 READY_SECONDS = 90.0
 POLL_SECONDS = 0.2

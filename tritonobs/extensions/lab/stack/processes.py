@@ -14,7 +14,7 @@ import socket
 import subprocess
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Final, TypeVar
@@ -24,8 +24,7 @@ import psutil
 
 from tritonobs import files
 from tritonobs.errors import FileUnusable, StackError
-
-LOOPBACK = "127.0.0.1"
+from tritonobs.programs import LOOPBACK
 
 _WAIT_SECONDS = 0.2
 _T = TypeVar("_T")
@@ -35,15 +34,6 @@ def port_of(url: str) -> int:
     """The port a URL names, or its scheme's."""
     parts = urlsplit(url)
     return parts.port or {"http": 80, "https": 443}[parts.scheme]
-
-
-def free_ports(count: int) -> tuple[int, ...]:
-    """Free ports, all different."""
-    with ExitStack() as held:
-        sockets = [held.enter_context(socket.socket()) for _ in range(count)]
-        for each in sockets:
-            each.bind((LOOPBACK, 0))
-        return tuple(each.getsockname()[1] for each in sockets)
 
 
 def require_free(ports: Mapping[str, int]) -> None:

@@ -24,8 +24,9 @@ from tritonobs import assets, programs, stage
 from tritonobs.errors import StackError
 from tritonobs.extensions.lab import faults
 from tritonobs.extensions.lab.stack import packages
-from tritonobs.extensions.lab.stack.processes import LOOPBACK, Folders, Service, port_of
+from tritonobs.extensions.lab.stack.processes import Folders, Service, port_of
 from tritonobs.plan.fleet import Plan
+from tritonobs.programs import LOOPBACK
 
 _FOLDER: Final = Path("/dev/shm")  # noqa: S108 (where Linux keeps it)
 
