@@ -200,17 +200,18 @@ def differences(
     while again := {name: names[name] for name in found if time.monotonic() < until[name]}:
         time.sleep(_LOOK_SECONDS)
         now = _look(tiers, again, tolerance)[1]
-        found = {
-            name: now.get(name, rows) for name, rows in found.items() if name not in again or name in now
-        }
-    return compared, found
+        for name in again:
+            found[name] = {row: said for row, said in now.get(name, {}).items() if row in found[name]}
+        found = {name: rows for name, rows in found.items() if rows}
+    return compared, {name: list(rows.values()) for name, rows in found.items()}
 
 
-def _look(tiers: Beside, names: Mapping[str, int], tolerance: float) -> tuple[int, dict[str, list[str]]]:
+def _look(tiers: Beside, names: Mapping[str, int], tolerance: float) -> tuple[int, dict[str, dict[Row, str]]]:
     """What the middle of twelve seconds says; of records that are made less often, their last samples."""
     at = time.time()
     one, whole = tiers.client("one"), tiers.client("whole")
-    compared, found = 0, {}
+    compared = 0
+    found: dict[str, dict[Row, str]] = {}
     for name, seconds in names.items():
         jittery = re.fullmatch(tiers.JITTERY, name) is not None
         middle = f"quantile_over_time(0.5, {name}{_ROWS}[{tiers.window(seconds)}s])"
@@ -220,11 +221,11 @@ def _look(tiers: Beside, names: Mapping[str, int], tolerance: float) -> tuple[in
             {labelled(row.labels): row.value for row in client.query(query, at=at)} for client in (one, whole)
         )
         compared += len(ours)
-        wrong = [
-            f"{dict(row)}: {ours.get(row)} in one, {theirs.get(row)} in tiers"
+        wrong = {
+            row: f"{dict(row)}: {ours.get(row)} in one, {theirs.get(row)} in tiers"
             for row in sorted({*ours, *theirs})
             if row not in ours or row not in theirs or not _alike(ours[row], theirs[row], allowed)
-        ]
+        }
         if wrong:
             found[name] = wrong
     return compared, found
