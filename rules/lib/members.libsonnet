@@ -122,7 +122,7 @@ function(config)
     )
   |||, { now: part('now', requests(one)), next: part('next', requests(next)) });
   // What the members account for too much at the next evaluation is of the failures of this one.
-  local told_later(ago) = fit(|||
+  local told_later(read) = fit(|||
     min by (%(model)s) (
       clamp_min(
         %(now)s
@@ -138,7 +138,7 @@ function(config)
         0
       )
     )
-  |||, { now: both + '{part="now"}' + ago, next: both + '{part="next"}' + ago });
+  |||, { now: read(both + '{part="now"}'), next: read(both + '{part="next"}') });
   local untold = if !looks_ahead then unaccounted(one) else fit(|||
     sum by (%(model)s) (
       %(now)s
@@ -153,7 +153,12 @@ function(config)
         "part", "before", "", ""
       )
     )
-  |||, { now: both + '{part="now"}', later: told_later(''), before: told_later(' offset %(sloInterval)s') });
+  |||, {
+    now: both + '{part="now"}',
+    later: told_later(now),
+    // Only of the evaluation before: what one that was missed would have taken back is not known.
+    before: told_later(function(record) 'sum_over_time(' + record + '[%(sloSampleWindow)s] offset %(sloInterval)s)'),
+  });
   local unaccounted_of_both = if !looks_ahead then [] else [
     // Failures that the members do not account for, of the evaluation that the records below are about (`now`), and of the
     // one after it: members report up to a flush late.
