@@ -45,7 +45,7 @@ def find(name: str) -> Path:
 
 
 def free_ports(count: int) -> tuple[int, ...]:
-    """Free loopback ports, all different; for a minute the system gives them to nobody who wants any port.
+    """Free loopback ports, all different; for a minute the system gives them to no program that wants any port.
 
     A program that is started listens seconds later, and others take ports meanwhile. So each port has a
     connection that was closed from this side: it stays in TIME_WAIT, where Linux leaves the port to those who

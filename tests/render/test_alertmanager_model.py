@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 END = 13.0
-SLOWER = 2
+SLOWER = 4
 """The real one lives through the cases so many times as slowly as the model: a busy machine is late."""
 LATE = 0.7
 """Seconds of the model that the real one may be late."""
