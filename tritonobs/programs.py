@@ -45,7 +45,7 @@ def find(name: str) -> Path:
 
 
 def free_ports(count: int) -> tuple[int, ...]:
-    """Free loopback ports, all different; for a minute no program that asks for any port is given one of them.
+    """Free loopback ports, all different; for a minute no program that asks for any port is given one.
 
     A program that is started listens seconds later, and others take ports meanwhile. So each port has a
     connection that was closed from this side: it stays in TIME_WAIT, where Linux leaves the port to those who
