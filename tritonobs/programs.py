@@ -12,8 +12,6 @@ from tritonobs import registry
 from tritonobs.errors import StackError
 
 ALIASES: Final = {"alertmanager": ("prometheus-alertmanager", "alertmanager")}
-
-
 LOOPBACK: Final = "127.0.0.1"
 
 

@@ -92,9 +92,11 @@ function(config)
   |||, { caused: caused, own: own(read), believed: caused_by('and', own(read)) }));
   local one(record) = 'sum_over_time(' + record + '[%(sloSampleWindow)s]' + text.settled + ')';
   local recently(record) = 'sum_over_time(' + record + '[%(sloFreshWindow)s]' + text.settled + ')';
-  // The evaluation after that of `one`. A ruler that writes late has not written all of it.
+  // The evaluation after that of `one`.
   local next(record) = 'sum_over_time(' + record + '[%(sloSampleWindow)s])';
-  local part(name, rows) = fit('label_replace(\n  %(rows)s,\n  "part", "%(name)s", "", ""\n)', { rows: rows, name: name });
+  local labelled(label, name, rows) =
+    fit('label_replace(\n  %(rows)s,\n  "%(label)s", "%(name)s", "", ""\n)', { rows: rows, label: label, name: name });
+  local part(name, rows) = labelled('part', name, rows);
   local requests(read) = 'sum by (%(model)s) (' + read('model_version:triton_requests:increase') + ')';
   // Failures of each pipeline without what its members account for: below 0 where they account for more.
   local unaccounted(read) = fit(|||
@@ -110,8 +112,6 @@ function(config)
     invalid: part('invalid', '-' + invalid(read)),
     failed: part('failed', '-' + failed(read)),
   });
-  local ended(outcome, rows) =
-    fit('label_replace(\n  %(rows)s,\n  "outcome", "%(outcome)s", "", ""\n)', { rows: rows, outcome: outcome });
   // A ruler that writes late has not written all of the next evaluation.
   local looks_ahead = config.recordsAtOnce;
   local most = if !looks_ahead then requests(one) else fit(|||
@@ -139,25 +139,20 @@ function(config)
       )
     )
   |||, { now: read(both + '{part="now"}'), next: read(both + '{part="next"}') });
+  // Only of the evaluation before: what one that was missed would have taken back is not known.
+  local before(record) = 'sum_over_time(' + record + '[%(sloSampleWindow)s] offset %(sloInterval)s)';
   local untold = if !looks_ahead then unaccounted(one) else fit(|||
     sum by (%(model)s) (
       %(now)s
       or
-      label_replace(
-        -%(later)s,
-        "part", "later", "", ""
-      )
+      %(later)s
       or
-      label_replace(
-        %(before)s,
-        "part", "before", "", ""
-      )
+      %(before)s
     )
   |||, {
     now: both + '{part="now"}',
-    later: told_later(now),
-    // Only of the evaluation before: what one that was missed would have taken back is not known.
-    before: told_later(function(record) 'sum_over_time(' + record + '[%(sloSampleWindow)s] offset %(sloInterval)s)'),
+    later: part('later', fit('-(\n  %(rows)s\n)', { rows: told_later(now) })),
+    before: part('before', told_later(before)),
   });
   local unaccounted_of_both = if !looks_ahead then [] else [
     // Failures that the members do not account for, of the evaluation that the records below are about (`now`), and of the
@@ -231,7 +226,11 @@ function(config)
           and on (%(model)s)
         %(lately)s
       |||, {
-        rows: text.all([ended('seen', most), ended('failed', own(one)), ended('untold', untold)]),
+        rows: text.all([
+          labelled('outcome', 'seen', most),
+          labelled('outcome', 'failed', own(one)),
+          labelled('outcome', 'untold', untold),
+        ]),
         lately: lately(text.settled),
       })),
       text.record(unseen, text.all([beyond.charged, beyond.rows])),
