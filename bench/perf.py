@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
 _WINDOWS = 3
 _ATTEMPTS = 3  # on a busy machine a window without a single answer ends a run of perf_analyzer
+# It ends with the process that started it, however that one ends.
+_COMPUTE = "import os\nstarted_by = os.getppid()\nwhile os.getppid() == started_by:\n    sum(range(100_000))"
 _LIBRARIES = {"libb64.so.0d": "libb64-*.so.0d*", "libcudart.so.12": "libcudart-*.so.12*"}
 
 
@@ -102,7 +104,7 @@ def apart(server: LoneTriton) -> Iterator[None]:
 @contextmanager
 def busy(number: int, *, niceness: int = 0) -> Iterator[None]:
     """Meanwhile so many processes compute all the time."""
-    computing = [psutil.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(number)]
+    computing = [psutil.Popen([sys.executable, "-c", _COMPUTE]) for _ in range(number)]
     try:
         for process in computing:
             process.nice(niceness)
