@@ -21,6 +21,7 @@ _BEFORE, _NEAR = 500, 40
 """Characters before a variable that say what it means: a list of labels, and a single word."""
 Use = Literal["alert", "record", "panel", "variable", "scaler", "hpa", "plain"]
 
+_STANDS_IN: Final = re.compile("v{2,}")
 _VARIABLE = re.compile(r"\$\{[^}]*\}|\$\w+|\[\[\w+(?::\w+)?\]\]")
 _NAMES: Final = re.compile(r"\$\{?|\[\[|[:}\]].*")
 _BEFORE_LABELS = re.compile(r"\b(?:by|without|on|ignoring|group_left|group_right)\s*\([^()]*$")
@@ -109,6 +110,11 @@ def substituted(text: str, *, instead: str = "") -> str:
         before, at = before + made[-1], found.end()
     made.append(text[at:])
     return "".join(made)
+
+
+def is_variable(label: str) -> bool:
+    """Whether a label that is grouped by stands for a variable of Grafana, in an expression made plain."""
+    return _STANDS_IN.fullmatch(label) is not None
 
 
 def variable_at(text: str, start: int, end: int) -> str:

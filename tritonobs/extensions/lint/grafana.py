@@ -93,7 +93,7 @@ def _panels(panels: Value, depth: int) -> Iterator[Expression]:
     for one in entries(panels) if depth <= MAX_DEPTH else ():
         panel = mapping(one)
         yield from _panels(panel.get("panels"), depth + 1)
-        unit = _unit(panel)
+        unit, combined = _unit(panel), _combines(panel)
         title, described = text_of(panel.get("title")), text_of(panel.get("description"))
         for each in entries(panel.get("targets")):
             target = mapping(each)
@@ -101,22 +101,38 @@ def _panels(panels: Value, depth: int) -> Iterator[Expression]:
             if not isinstance(expr, Located) or not expr.strip() or not _prometheus(panel, target):
                 continue
             legend = text_of(target.get("legendFormat"))
+            # What is hidden is shown by what is made of it, in another unit perhaps.
+            hidden = target.get("hide") in (True, "true")
+            shown = _Unit(text="?", limits=()) if hidden else unit
             yield Expression(
                 text=expr,
                 use="panel",
                 name=title,
-                unit=text_of(unit.text),
-                unit_text=unit.text if isinstance(unit.text, Located) else None,
+                unit=text_of(shown.text),
+                unit_text=shown.text if isinstance(shown.text, Located) else None,
                 words="\n".join((title, described, legend, _axis(panel))),
-                limits=unit.limits,
+                limits=shown.limits,
                 settings={
                     "legend": legend,
+                    "combined": "yes" if hidden or combined else "",
+                    "reduced": _reduced(panel),
                     # Whether nothing else of the panel is written in its unit.
-                    "alone": "" if unit.bounded or len(entries(panel.get("targets"))) > 1 else "yes",
+                    "alone": "" if shown.bounded or len(entries(panel.get("targets"))) > 1 else "yes",
                     "described": described,
                 },
                 grafana=True,
             )
+
+
+def _combines(panel: Mapping[str, Value]) -> bool:
+    """Whether a transformation computes with the results of several queries."""
+    return any(mapping(one).get("id") == "calculateField" for one in entries(panel.get("transformations")))
+
+
+def _reduced(panel: Mapping[str, Value]) -> str:
+    """The one calculation by which a panel shows a number of each series, or nothing."""
+    calculations = entries(mapping(mapping(panel.get("options")).get("reduceOptions")).get("calcs"))
+    return text_of(calculations[0]) if len(calculations) == 1 else ""
 
 
 def _unit(panel: Mapping[str, Value]) -> _Unit:
@@ -184,6 +200,16 @@ def _prometheus(*held: Mapping[str, Value]) -> bool:
     return not any(other in kind.lower() for kind in kinds for other in _OTHERS)
 
 
+def is_library(value: Mapping[str, Value]) -> bool:
+    """Whether a mapping is a panel of the library, as Grafana's API gives it."""
+    return value.get("kind") in (1, "1") and isinstance(mapping(value.get("model")).get("targets"), list)
+
+
+def library_expressions(value: Mapping[str, Value]) -> Iterator[Expression]:
+    """Every expression of a panel of the library that is PromQL."""
+    return _panels([value.get("model")], 0)
+
+
 def is_rule(value: Mapping[str, Value]) -> bool:
     """Whether a mapping is such a rule, in files of provisioning, in exports, or in an operator's object."""
     return "condition" in value and any("model" in mapping(one) for one in entries(value.get("data")))
@@ -196,7 +222,7 @@ def rule_expressions(rule: Mapping[str, Value]) -> Iterator[Expression]:
     own = {text_of(one.get("refId")) for one in data if text_of(one.get("datasourceUid")) in _SERVER_SIDE}
     for name, model in models.items():
         expr = model.get("expr")
-        if name in own or not isinstance(expr, Located) or not expr.strip():
+        if name in own or not isinstance(expr, Located) or not expr.strip() or not _prometheus(model):
             continue
         condition = _condition(models, text_of(rule.get("condition")), name)
         # Grafana has an alert of its own for a query without a result, unless this says otherwise.
@@ -208,6 +234,8 @@ def rule_expressions(rule: Mapping[str, Value]) -> Iterator[Expression]:
             name=title,
             words="\n".join([title, *map(text_of, mapping(rule.get("annotations")).values())]),
             settings={
+                # What the engine adds to the labels of the result.
+                "adds": "alertname grafana_folder",
                 "for": text_of(rule.get("for")),
                 "watched": "" if silent else "yes",
             },

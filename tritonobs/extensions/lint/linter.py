@@ -22,10 +22,11 @@ from tritonobs.extensions.lint.catalogue import catalogue
 from tritonobs.extensions.lint.checks import CHECKS
 from tritonobs.extensions.lint.checks.registry import Context, Edit, Hit, Known, Settings, edited
 from tritonobs.extensions.lint.expression import Expression, substituted, suppressed, suppressions
-from tritonobs.extensions.lint.located import Located, Source, Unreadable, part, whole
+from tritonobs.extensions.lint.located import Located, Source, Unreadable, part, spliced, whole
 from tritonobs.extensions.lint.mixins import SUFFIXES as JSONNET
 from tritonobs.extensions.lint.mixins import Mixins, Value
 from tritonobs.extensions.lint.objects import TEMPLATE, Found, read_documents
+from tritonobs.extensions.lint.shapes import shapes_of_records
 from tritonobs.extensions.lint.tree import Call, Selector, Unparsed, parse, selectors, walk
 from tritonobs.findings import Finding, Place, Severity
 from tritonobs.render.jsonnet import NOTHING, External, Refused
@@ -138,6 +139,8 @@ class Linter:
         self._found, self._files = Found(), 0
         self._mixins = Mixins(options.roots, options.libraries, _MENTIONS, options.external)
         self._problems: list[Problem] = []
+        self._left: list[Path] = []
+        self._recorded: re.Pattern[str] | None = None
 
     def read_file(self, path: Path, *, named: bool) -> None:
         """Read a file; one that cannot be read is a problem."""
@@ -151,11 +154,30 @@ class Linter:
             return
         except UnicodeDecodeError as error:
             if named or _MENTIONS.search(data.decode("utf-8", errors="replace")):
-                self._say("unreadable", Place(file=str(path)), f"byte {error.start + 1} is not UTF-8 text")
+                line = data[: error.start].count(b"\n") + 1
+                self._say(
+                    "unreadable",
+                    Place(file=str(path), line=line),
+                    f"byte {error.start + 1} is not UTF-8 text",
+                )
             return
         # A file of jsonnet may mention Triton only in what it imports.
-        if named or path.suffix.lower() in JSONNET or _MENTIONS.search(text):
+        if named or path.suffix.lower() in JSONNET or self._mentions(text):
             self.read_text(text, str(path), named=named)
+        else:
+            self._left.append(path)
+
+    def _mentions(self, text: str) -> bool:
+        return (_MENTIONS if self._recorded is None else self._recorded).search(text) is not None
+
+    def _read_readers(self) -> None:
+        """Read the files that name no series of Triton but a record of some."""
+        left, self._left = self._left, []
+        names = left and shapes_of_records(self._found.expressions, reasons=self._options.settings.reasons)
+        if names:
+            self._recorded = re.compile("|".join(map(re.escape, sorted(names, key=len, reverse=True))))
+            for path in left:
+                self.read_file(path, named=False)
 
     def read_text(self, text: str, file: str, *, named: bool = True) -> None:
         """Read a text that stands in `file`."""
@@ -176,6 +198,7 @@ class Linter:
         """Judge everything that was read."""
         for value in self._mixins.values():
             self._value(value)
+        self._read_readers()
         known = self._known()
         for expression in self._found.expressions:
             self._judge(expression, known, live)
@@ -259,13 +282,7 @@ class Linter:
             language = token.info.strip().split(" ")[0].lower() if token.type == "fence" else ""
             if not token.map or language not in (*_DOCUMENTS, "promql"):
                 continue
-            start = (
-                source.text.find(token.content, source.offset_of(token.map[0] + 2)) if token.content else -1
-            )
-            # A block in a list is indented: its text is not one piece of the file.
-            if start < 0:
-                continue
-            text = part(whole(source), start, start + len(token.content))
+            text = _fenced(source, token.map[0] + 2, token.content)
             if language == "promql":
                 self._queries(text, words)
                 continue
@@ -274,8 +291,12 @@ class Linter:
 
     def _known(self) -> Known:
         watched = any(_watches(one) for one in self._found.expressions if one.use == "alert")
+        reasons = self._options.settings.reasons
         return Known(
-            records=frozenset(self._found.records), alerts=frozenset(self._found.alerts), watched=watched
+            records=frozenset(self._found.records),
+            shapes=shapes_of_records(self._found.expressions, reasons=reasons),
+            alerts=frozenset(self._found.alerts),
+            watched=watched,
         )
 
     def _judge(self, expression: Expression, known: Known, live: Live | None) -> None:
@@ -297,6 +318,8 @@ class Linter:
             tree = context.tree
         except Unparsed as error:
             # Another dialect, or a variable that holds more than a value, is ignored.
+            if expression.settings.get("dialect"):
+                return
             if _SERIES.search(expression.text) and "$" not in expression.text and "[[" not in expression.text:
                 hint = (
                     "a rate needs a window, as in rate(…[5m])" if "expected type matrix" in str(error) else ""
@@ -308,6 +331,7 @@ class Linter:
             one.name
             and (
                 catalogue().find(one.name)
+                or one.name in known.shapes
                 or not catalogue().foreign(one.name)
                 or one.name.startswith("vllm:")
             )
@@ -336,6 +360,15 @@ class Linter:
     def _say(self, name: str, place: Place, message: str) -> None:
         finding = Finding(place=place, path=name, message=message, severity=OWN[name])
         self._problems.append(Problem(id=name, finding=finding))
+
+
+def _fenced(source: Source, line: int, content: str) -> Located:
+    """A block of code, from a line on; in a list its lines are indented, and their ends may be Windows'."""
+    text, pieces = whole(source), list[tuple[str, Located | None]]()
+    for number, written in enumerate(content.splitlines(keepends=True), line):
+        begin = source.offset_of(number) + max(source.line(number).find(written.rstrip("\n")), 0)
+        pieces.append((written, part(text, begin, begin + len(written))))
+    return spliced(pieces, text)
 
 
 def _problem(expression: Expression, name: str, severity: Severity, hit: Hit) -> Problem:

@@ -10,7 +10,14 @@ from typing import Final
 
 from tritonobs.extensions.lint.catalogue import catalogue
 from tritonobs.extensions.lint.expression import Expression, Use, seconds_of
-from tritonobs.extensions.lint.grafana import board_expressions, is_board, is_rule, rule_expressions
+from tritonobs.extensions.lint.grafana import (
+    board_expressions,
+    is_board,
+    is_library,
+    is_rule,
+    library_expressions,
+    rule_expressions,
+)
 from tritonobs.extensions.lint.located import (
     Located,
     Unreadable,
@@ -29,8 +36,19 @@ TEMPLATE = re.compile(r"\{\{|\{%")
 _EMBEDDED = re.compile(
     r'\A\s*\{|^[ \t]*"?(?:groups|rules|route|triggers|panels|- seriesQuery)"?[ \t]*:', re.MULTILINE
 )
+_OBJECT: Final = re.compile(r'\s*\{\s*"\w+"\s*:')
 _TARGETS: Final = ("averageValue", "value", "targetAverageValue", "targetValue")
-_ADAPTED = re.compile(r"<<\s*\.(\w+)[^<>]*>>")
+_ADAPTED = re.compile(r"<<-?[^<>]*?\.(\w+)[^<>]*>>")
+# Other conditions may stand beside those that the adapter writes, and texts around values.
+_INSTEAD: Final = {
+    "LabelMatchers": 'namespace!=""',
+    "GroupBy": "namespace",
+    "GroupBySlice": "namespace",
+    "LabelValuesByName": "v",
+}
+_VMALERT: Final = frozenset(("type", "concurrency", "params", "headers", "notifier_headers", "eval_offset"))
+"""Keys of a group that only vmalert has."""
+_NOT_METRICS: Final = ("graphite", "vlogs")
 _MANAGED = re.compile(r"prometheus\.googleapis\.com\|([\w:]+)\|")
 _SERIES_NAME = re.compile(r"\s*([A-Za-z_:][\w:]*)")
 _ALERTNAME = re.compile(r"\balertname\s*(=~|=)\s*\"?([^\",}]+)\"?")
@@ -83,12 +101,17 @@ def _interval(value: Mapping[str, Value], outer: str) -> str:
     return outer
 
 
+def _holds_file(text: Located) -> bool:
+    """Whether a text may be a file of rules or a board; JSON may be written in one line."""
+    return bool(_EMBEDDED.search(text[:4000]) if "\n" in text else _OBJECT.match(text))
+
+
 class _Walk:
     """One pass over a document."""
 
     def __init__(self, found: Found) -> None:
         self._found = found
-        self._interval = ""
+        self._interval, self._prometheus = "", True
 
     def value(self, value: Value, depth: int) -> None:
         """The value and everything below it."""
@@ -99,7 +122,7 @@ class _Walk:
         elif isinstance(value, list):
             for one in value:
                 self.value(one, depth + 1)
-        elif isinstance(value, Located) and "\n" in value and _EMBEDDED.search(value[:4000]):
+        elif isinstance(value, Located) and _holds_file(value):
             # A file within a text, as ConfigMaps hold them; other texts are ignored.
             with suppress(Unreadable):
                 read_documents(value, self._found)
@@ -108,6 +131,8 @@ class _Walk:
         """A mapping, by the keys that it has."""
         if is_board(value):
             self._found.expressions += board_expressions(value)
+        elif is_library(value):
+            self._found.expressions += library_expressions(value)
         elif is_rule(value):
             found = list(rule_expressions(value))
             self._found.alerts |= {one.name for one in found}
@@ -123,12 +148,21 @@ class _Walk:
         elif value.get("kind") == "HorizontalPodAutoscaler":
             self.scaled(value)
         else:
-            self.route(mapping(value.get("route")), 0)
-            outer = self._interval
-            self._interval = _interval(value, outer)
-            for below in value.values():
-                self.value(below, depth + 1)
-            self._interval = outer
+            self.below(value, depth)
+
+    def below(self, value: Mapping[str, Value], depth: int) -> None:
+        """Everything below a mapping that is none of these; it may be a group of rules."""
+        grouped = isinstance(value.get("rules"), list)
+        if grouped and value.get("type") in _NOT_METRICS:
+            return
+        self.route(mapping(value.get("route")), 0)
+        outer, prometheus = self._interval, self._prometheus
+        self._interval = _interval(value, outer)
+        if value.get("kind") == "VMRule" or (grouped and not _VMALERT.isdisjoint(value)):
+            self._prometheus = False
+        for below in value.values():
+            self.value(below, depth + 1)
+        self._interval, self._prometheus = outer, prometheus
 
     def rule(self, value: Mapping[str, Value]) -> None:
         """A rule of Prometheus or VictoriaMetrics."""
@@ -151,6 +185,9 @@ class _Walk:
                 words="\n".join(words),
                 settings={
                     "interval": self._interval,
+                    "labels": " ".join(mapping(value.get("labels"))),
+                    # vmalert reads more than PromQL, and adds labels to a result.
+                    **({} if self._prometheus else {"dialect": "MetricsQL", "adds": "alertname alertgroup"}),
                     **{key: text_of(value.get(key)) for key in ("for", "keep_firing_for")},
                 },
                 begin=named.place()[0] if isinstance(named, Located) else 0,
@@ -244,7 +281,7 @@ def _adapted(query: Located, series: str) -> Located:
     at = 0
     for found in _ADAPTED.finditer(query):
         pieces.append((query[at : found.start()], part(query, at, found.start())))
-        instead = {"Series": series, "GroupBy": "namespace"}.get(found[1], "")
+        instead = {"Series": series, **_INSTEAD}.get(found[1], "")
         pieces.append((instead, None))
         at = found.end()
     pieces.append((query[at:], part(query, at, len(query))))

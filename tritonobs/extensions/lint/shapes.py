@@ -8,11 +8,15 @@ from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Callable
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
+from types import MappingProxyType
 from typing import Any, Final
 
 from tritonobs.extensions.lint.catalogue import Named, catalogue
+from tritonobs.extensions.lint.expression import Expression, is_variable
 from tritonobs.extensions.lint.tree import (
     Aggregate,
     Binary,
@@ -22,7 +26,9 @@ from tritonobs.extensions.lint.tree import (
     Selector,
     Subquery,
     Unary,
+    Unparsed,
     children,
+    selectors,
 )
 
 FLOWS: Final = frozenset(("rate", "irate", "increase"))
@@ -49,6 +55,9 @@ _KEPT: Final = frozenset(
     )
 )
 _AGGREGATED: Final = frozenset(["sum", "avg", "max", "min", "topk", "bottomk", "quantile"])
+_LEVELS: Final = 8
+"""Records of records that are followed."""
+_MOST_SERIES: Final = 50
 _OPERATIONS: Final[dict[str, Callable[[float, float], Any]]] = {
     "+": operator.add,
     "-": operator.sub,
@@ -62,14 +71,15 @@ _OPERATIONS: Final[dict[str, Callable[[float, float], Any]]] = {
 class Labels:
     """Which labels a result has: exactly `names`, or (`exact` is false) all of its series but for `lost`.
 
-    `own` are the labels of the series themselves that are left, without those that every scrape adds. They
-    are not `known` where a function writes labels.
+    `own` are the labels of the series themselves that are left, without those that every scrape adds; `fixed`
+    are labels that have the same value on every series. They are not `known` where a function writes labels.
     """
 
     exact: bool
     names: frozenset[str] = frozenset()
     lost: frozenset[str] = frozenset()
     own: frozenset[str] = frozenset()
+    fixed: frozenset[tuple[str, str]] = frozenset()
     known: bool = True
 
     def lacks(self, label: str) -> bool:
@@ -78,7 +88,15 @@ class Labels:
 
     def without(self, given: frozenset[str]) -> Labels:
         """What is left when these labels are taken away."""
-        return replace(self, names=self.names - given, lost=self.lost | given, own=self.own - given)
+        fixed = frozenset(one for one in self.fixed if one[0] not in given)
+        return replace(
+            self, names=self.names - given, lost=self.lost | given, own=self.own - given, fixed=fixed
+        )
+
+    def only(self, given: frozenset[str], *, known: bool) -> Labels:
+        """What is left when no others are kept."""
+        fixed = frozenset(one for one in self.fixed if one[0] in given)
+        return Labels(exact=True, names=given, own=self.own & given, fixed=fixed, known=known)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,7 +106,7 @@ class Shape:
     `dimension` is time, bytes, ratio, watt, joule, or what is counted, with `/s` behind a rate; one of the
     value is `factor` of the base unit (a second, a byte, 1). `kind` is number, counter, gauge, rate,
     increase, mean, share, quantile or nothing. `series` are the known series below; `foreign` says that there
-    are others.
+    are others. A number `converts` units unless it is a sum, as 1 less an objective is.
     """
 
     kind: str = ""
@@ -97,6 +115,7 @@ class Shape:
     series: tuple[Named, ...] = ()
     foreign: bool = False
     number: float | None = None
+    converts: bool = True
     labels: Labels = Labels(exact=False)
 
     @property
@@ -115,17 +134,75 @@ class Shape:
         return self.triton and all(one.counter for one in self.series)
 
 
-def shapes_of(tree: Node, *, reasons: bool) -> dict[int, Shape]:
-    """The shapes of all parts of a tree by their `id`; `reasons`: failures have a label of that name."""
+def shapes_of(
+    tree: Node, *, reasons: bool, records: Mapping[str, Shape] = MappingProxyType({})
+) -> dict[int, Shape]:
+    """The shapes of all parts of a tree by their `id`.
+
+    `reasons`: failures have a label of that name. `records` are the shapes of recording rules by their names.
+    """
     held: dict[int, Shape] = {}
 
     def fill(node: Node) -> Shape:
-        made = _made(node, [fill(one) for one in children(node)], reasons=reasons)
-        held[id(node)] = made
-        return made
+        below = [fill(one) for one in children(node)]
+        if isinstance(node, Selector) and (recorded := records.get(node.name)):
+            held[id(node)] = recorded
+        else:
+            held[id(node)] = _made(node, below, reasons=reasons)
+        return held[id(node)]
 
     fill(tree)
     return held
+
+
+def shapes_of_records(expressions: Iterable[Expression], *, reasons: bool) -> Mapping[str, Shape]:
+    """What recording rules measure, by their names, where it is Triton's series alone.
+
+    A record that is written twice in different ways is left out, and so is one of too many records.
+    """
+    rules = defaultdict[str, list[Expression]](list)
+    for one in expressions:
+        if one.use == "record" and not catalogue().find(one.name):
+            rules[one.name].append(one)
+    reading = {name: _reads(each).intersection(rules) for name, each in rules.items()}
+    held: dict[str, Shape] = {}
+    changed = set(rules)
+    for _ in range(_LEVELS):
+        before = dict(held)
+        for name in changed:
+            shape = _same([_recorded(one, before, reasons=reasons) for one in rules[name]])
+            held[name] = shape if shape.triton else Shape(foreign=True)
+        other = {name for name in changed if held[name] != before.get(name)}
+        changed = {name for name, read in reading.items() if read & other}
+    return {name: shape for name, shape in held.items() if shape.triton and name not in changed}
+
+
+def _reads(rules: Iterable[Expression]) -> set[str]:
+    names = set[str]()
+    for rule in rules:
+        with suppress(Unparsed):
+            names |= {one.name for one in selectors(rule.tree)}
+    return names
+
+
+def _recorded(rule: Expression, held: Mapping[str, Shape], *, reasons: bool) -> Shape:
+    try:
+        shape = shapes_of(rule.tree, reasons=reasons, records=held)[id(rule.tree)]
+    except Unparsed:
+        return Shape(foreign=True)
+    added = frozenset(rule.settings.get("labels", "").split())
+    labels = replace(shape.labels, names=shape.labels.names | added, lost=shape.labels.lost - added)
+    return replace(shape, labels=labels) if len(shape.series) <= _MOST_SERIES else Shape(foreign=True)
+
+
+def _same(shapes: list[Shape]) -> Shape:
+    first, *others = shapes
+    bare = replace(first, labels=Labels(exact=False))
+    if any(replace(one, labels=bare.labels) != bare for one in others):
+        return Shape(foreign=True)
+    if any(one.labels != first.labels for one in others):
+        return replace(first, labels=replace(first.labels, known=False))
+    return first
 
 
 def _made(node: Node, below: list[Shape], *, reasons: bool) -> Shape:
@@ -158,7 +235,8 @@ def _selected(node: Selector, *, reasons: bool) -> Shape:
     kind = "counter" if found.counter else "gauge"
     if found.series.type == "summary" and not found.part:
         kind = "quantile"
-    labels = Labels(exact=False, own=frozenset(own))
+    chosen = ((one.name, one.value) for one in node.matchers if one.op == "=" and one.name in own)
+    labels = Labels(exact=False, own=frozenset(own), fixed=frozenset(chosen))
     return Shape(kind=kind, dimension=dimension, factor=factor, series=(found,), labels=labels)
 
 
@@ -209,13 +287,10 @@ def _aggregated(node: Aggregate, inner: Shape) -> Shape:
     if node.without:
         labels = inner.labels.without(given)
     else:
-        labels = Labels(
-            exact=True,
-            names=given,
-            own=inner.labels.own & given,
-            # It writes a label that is named in a text.
-            known=node.op != "count_values",
-        )
+        # It writes a label that is named in a text.
+        labels = inner.labels.only(given, known=node.op != "count_values")
+    if any(map(is_variable, given)):
+        labels = Labels(exact=False, known=False)
     if node.op in _AGGREGATED:
         return replace(inner, labels=labels)
     kind = "presence" if node.op in ("count", "group") else ""
@@ -231,7 +306,8 @@ def _joined(node: Binary, lhs: Shape, rhs: Shape) -> Shape:
         kept = replace(main, series=series if node.op == "or" else main.series, labels=labels)
         return replace(made, kind="presence") if node.bool_ else kept
     if lhs.number is not None and rhs.number is not None:
-        made = replace(made, kind="number", number=_computed(node.op, lhs.number, rhs.number))
+        number = _computed(node.op, lhs.number, rhs.number)
+        made = replace(made, kind="number", number=number, converts=node.op in ("*", "/", "^"))
     elif rhs.number is not None or lhs.number is not None:
         made = _scaled(node, lhs, rhs, made)
     elif node.op in ("+", "-"):
@@ -245,7 +321,9 @@ def _joined(node: Binary, lhs: Shape, rhs: Shape) -> Shape:
 
 def _divided(lhs: Shape, rhs: Shape, base: Shape) -> Shape:
     if lhs.dimension == rhs.dimension:
-        return replace(base, kind="share", dimension="ratio", factor=lhs.factor / rhs.factor)
+        # A mean over another mean compares them, and is no part of a whole.
+        kind = "" if {lhs.kind, rhs.kind} & {"mean", "quantile", "share"} else "share"
+        return replace(base, kind=kind, dimension="ratio", factor=lhs.factor / rhs.factor)
     if lhs.dimension.endswith("/s") == rhs.dimension.endswith("/s"):
         dimension = lhs.dimension.removesuffix("/s")
         over = rhs.dimension.removesuffix("/s")
@@ -256,7 +334,8 @@ def _divided(lhs: Shape, rhs: Shape, base: Shape) -> Shape:
 
 
 def _scaled(node: Binary, lhs: Shape, rhs: Shape, base: Shape) -> Shape:
-    number, main = (rhs.number, lhs) if rhs.number is not None else (lhs.number, rhs)
+    (scale, main) = (rhs, lhs) if rhs.number is not None else (lhs, rhs)
+    number = scale.number
     if number is None:
         return base
     kept = replace(base, kind=main.kind, dimension=main.dimension, factor=main.factor)
@@ -267,7 +346,28 @@ def _scaled(node: Binary, lhs: Shape, rhs: Shape, base: Shape) -> Shape:
         factor = main.factor / number
     elif node.op == "/" and rhs.number is not None:
         factor = main.factor * number
-    return replace(kept, factor=factor) if 0 < factor < math.inf else base
+    if not 0 < factor < math.inf:
+        return base
+    if scale.converts and _converts(node.op, number, main.dimension):
+        return replace(kept, factor=factor)
+    return replace(kept, dimension="")
+
+
+def _converts(op: str, number: float, dimension: str) -> bool:
+    """Whether the factor leads from one unit to another; any other makes something else of a value.
+
+    A share divided by a hundredth is a share of an error budget, and no percentage.
+    """
+    if dimension == "ratio":
+        return number in (1, 100) or (op == "*" and number == 0.01)  # noqa: PLR2004 (percent)
+    base = 1024.0 if dimension.startswith("bytes") else 10.0
+    whole = max(number, 1 / number)
+    return any(_is_power(whole / one, of) for of in {10.0, base} for one in (1, 60, 3600, 86400))
+
+
+def _is_power(value: float, base: float) -> bool:
+    power = round(math.log(value, base))
+    return power >= 0 and math.isclose(value, base**power)
 
 
 def _computed(op: str, left: float, right: float) -> float | None:
@@ -289,6 +389,8 @@ def _matched(node: Binary, lhs: Shape, rhs: Shape) -> Labels:
     if node.group:
         # The other side may bring labels.
         return replace(lhs.labels if node.group == "left" else rhs.labels, known=False)
-    if node.matching is not None and node.on:
-        return Labels(exact=True, names=frozenset(node.matching))
-    return lhs.labels.without(frozenset(node.matching or ()))
+    given = frozenset(node.matching or ())
+    if any(map(is_variable, given)):
+        return Labels(exact=False, known=False)
+    on = node.matching is not None and node.on
+    return Labels(exact=True, names=given) if on else lhs.labels.without(given)

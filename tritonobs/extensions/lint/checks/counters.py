@@ -30,8 +30,12 @@ _OVER_TIME: Final = frozenset(
     ("max_over_time", "min_over_time", "avg_over_time", "sum_over_time", "quantile_over_time")
 )
 _TRITON: Final = frozenset(("model", "server", "vllm", "trtllm"))
-_RATE_WORDS: Final = r"rate|avg|average|mean|latency|qps|per.?second|ratio|throughput"
+_RATE_WORDS: Final = (
+    r"(?<![a-z])(?:rate|avg|average|mean|latency|qps|ratio|throughput)(?![a-rt-z])|per.?second"
+)
 _TWO_SAMPLES = frozenset((*FLOWS, "delta", "idelta", "deriv"))
+_RECORDED: Final = frozenset(("gauge", "rate", "mean", "share", "quantile"))
+"""What a record may be that no rate is taken of."""
 _DCGM_SECONDS = 30.0
 """How often dcgm-exporter collects (its default)."""
 
@@ -50,6 +54,9 @@ def raw_counter(seen: Context) -> Iterator[Hit]:
     if seen.expression.use in ("variable", "hpa"):
         return
     if seen.expression.use == "record" and not seen.says(_RATE_WORDS):
+        return
+    # Grafana's `delta` is how much a counter rose in the time that is shown.
+    if seen.expression.settings.get("reduced") == "delta":
         return
     told: set[str] = set()
     for one, found, above in seen.read:
@@ -106,7 +113,10 @@ def rate_of_sum(seen: Context) -> Iterator[Hit]:
     for node in seen.calls(*FLOWS):
         inner = node.args[0]
         added = [one for one, _ in walk(inner) if isinstance(one, Aggregate) and one.op in ("sum", "avg")]
-        if isinstance(inner, Subquery) and any(seen.shape(one.inner).kind == "counter" for one in added):
+        recorded = isinstance(inner, Selector) and not seen.found(inner) and seen.shape(inner)
+        if (recorded and recorded.kind == "counter" and recorded.labels.exact) or (
+            isinstance(inner, Subquery) and any(seen.shape(one.inner).kind == "counter" for one in added)
+        ):
             message = f"{node.func} of a sum counts everything again when one of its servers restarts"
             yield Hit(start=node.start, message=message, hint="take the rate first, then the sum")
 
@@ -150,7 +160,11 @@ def rate_of_gauge(seen: Context) -> Iterator[Hit]:
     """Functions of counters over gauges and over quantiles of summaries."""
     for node in seen.calls(*FLOWS, "resets"):
         inner = node.args[0]
-        found = seen.found(inner.inner if isinstance(inner, Subquery) else inner)
+        below = inner.inner if isinstance(inner, Subquery) else inner
+        found = seen.found(below)
+        if isinstance(below, Selector) and seen.shape(below).kind in _RECORDED and not found:
+            message = f"{below.name} is a record of a {seen.shape(below).kind}, which falls as well as rises"
+            yield Hit(start=node.start, message=message, hint="write avg_over_time, max_over_time or delta")
         if not found or found.counter or found.series.cumulative:
             continue
         if found.series.type == "summary":

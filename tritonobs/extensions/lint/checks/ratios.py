@@ -9,6 +9,7 @@ from typing import Final
 from tritonobs import names
 from tritonobs.extensions.lint.checks.registry import Context, Edit, Hit, check
 from tritonobs.extensions.lint.checks.units import compared
+from tritonobs.extensions.lint.expression import is_variable
 from tritonobs.extensions.lint.shapes import ARITHMETIC, COMPARISONS, SETS, Labels, Shape
 from tritonobs.extensions.lint.tree import (
     Aggregate,
@@ -117,7 +118,13 @@ def average_of_averages(seen: Context) -> Iterator[Hit]:
             inner, word, hint = node.args[0].inner, node.func, "divide two increases over the window"
         else:
             continue
-        if any(one is ratio for one in _inside(inner) for ratio in ratios):
+        below = list(_inside(inner))
+        # A record may hold the ratio.
+        recorded = any(
+            isinstance(one, Selector) and not seen.found(one) and seen.shape(one).kind in ("mean", "share")
+            for one in below
+        )
+        if recorded or any(one is ratio for one in below for ratio in ratios):
             message = f"{word} of a ratio weighs one request of a quiet series as a thousand of a busy one"
             yield Hit(start=node.start, message=message, hint=hint)
 
@@ -321,9 +328,11 @@ def unmatched_join(seen: Context) -> Iterator[Hit]:
 
 def _mismatch(node: Binary, left: Labels, right: Labels) -> str:
     """Why the sides never match, or nothing."""
-    if not left.known or not right.known:
-        return ""
     given = frozenset(node.matching or ())
+    if not left.known or not right.known or any(map(is_variable, given)):
+        return ""
+    if unlike := _unlike(left.fixed, right.fixed, given, on=node.on):
+        return f"{unlike} has another value on each side: nothing matches"
     if node.on:
         differ = (_kept(left, given) ^ _kept(right, given)) & _SUBJECT
     elif left.exact and right.exact:
@@ -333,7 +342,8 @@ def _mismatch(node: Binary, left: Labels, right: Labels) -> str:
             return ""
     elif left.exact or right.exact:
         some, every = (left, right) if left.exact else (right, left)
-        differ = (every.own & _SUBJECT) - some.names - given
+        # Every scrape adds `instance`.
+        differ = ((every.own & _SUBJECT) | ({"instance"} - every.lost)) - some.names - given
     else:
         differ = (left.own ^ right.own) - given
     if differ:
@@ -343,6 +353,17 @@ def _mismatch(node: Binary, left: Labels, right: Labels) -> str:
     if node.on and node.op not in SETS and many and one and not left.exact:
         return f"the left has several series for each of the right: {', '.join(sorted(many))} differs"
     return ""
+
+
+def _unlike(
+    left: frozenset[tuple[str, str]], right: frozenset[tuple[str, str]], given: frozenset[str], *, on: bool
+) -> str:
+    """A label that both sides are joined by and that never is the same, or nothing."""
+    there = dict(right)
+    return next(
+        (name for name, value in sorted(left) if (name in given) == on and there.get(name, value) != value),
+        "",
+    )
 
 
 def _kept(labels: Labels, given: frozenset[str]) -> frozenset[str]:

@@ -6,7 +6,7 @@ One table has them all.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Final
@@ -76,6 +76,11 @@ class Settings:
     scrape_seconds: float = 15.0
     triton_version: str = ""
 
+    @property
+    def reasons(self) -> bool:
+        """Whether failures have a label `reason`."""
+        return self.at_least("24.07")
+
     def at_least(self, version: str) -> bool:
         """Whether the release is at least `version`; true where it is not known."""
         return not self.triton_version or release(self.triton_version) >= release(version)
@@ -83,9 +88,13 @@ class Settings:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Known:
-    """What all files together hold: names of records and alerts, and whether an alert sees missing series."""
+    """What all files together hold: names of records and alerts, and whether an alert sees missing series.
+
+    `shapes` are what records measure, where it is known.
+    """
 
     records: frozenset[str] = frozenset()
+    shapes: Mapping[str, Shape] = field(default_factory=dict)
     alerts: frozenset[str] = frozenset()
     watched: bool = False
 
@@ -106,7 +115,7 @@ class Context:
     @cached_property
     def shapes(self) -> dict[int, Shape]:
         """The shapes of its parts, by their `id`."""
-        return shapes_of(self.tree, reasons=self.settings.at_least("24.07"))
+        return shapes_of(self.tree, reasons=self.settings.reasons, records=self.known.shapes)
 
     @cached_property
     def nodes(self) -> tuple[tuple[Node, tuple[Node, ...]], ...]:

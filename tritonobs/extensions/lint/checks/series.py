@@ -191,9 +191,11 @@ def lost_label(seen: Context) -> Iterator[Hit]:
         where = "the text"
     else:
         return
-    for label in dict.fromkeys(one for one in named if one != "__name__" and labels.lacks(one)):
+    added = seen.expression.settings.get("adds", "").split()
+    for label in dict.fromkeys(one for one in named if one not in ("__name__", *added) and labels.lacks(one)):
         message = f"{where} names {label}, which the result does not have"
-        yield Hit(start=seen.tree.start, message=message, hint=f"keep it: by (…, {label})")
+        hint = "write the alert's name itself" if label == "alertname" else f"keep it: by (…, {label})"
+        yield Hit(start=seen.tree.start, message=message, hint=hint)
 
 
 @check(

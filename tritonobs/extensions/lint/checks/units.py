@@ -37,12 +37,21 @@ _CALLED: Final = {1e-9: "nanoseconds", 1e-6: "microseconds", 1e-3: "milliseconds
 _QUANTITY = re.compile(
     r"(?<![\w.])(\d+(?:\.\d+)?)\s*(µs|μs|us|ms|milliseconds?|s|sec|seconds?)\b", re.IGNORECASE
 )
+_PRINTED: Final = r"\$(?:value|values\.\w+(?:\.Value)?)\s*"
 _VALUE = re.compile(
-    r"\{\{\s*(?:printf\s+\"%[^\"]*f\"\s+)?\$value\s*(?:\|\s*printf\s+\"%[^\"]*f\"\s*)?\}\}\s*(µs|us|ms|milliseconds|s\b|seconds|%)"
+    r"\{\{\s*(?:printf\s+\"%[^\"]*f\"\s+)?"
+    + _PRINTED
+    + r"(?:\|\s*printf\s+\"%[^\"]*f\"\s*)?\}\}\s*(µs|us|ms|milliseconds|s\b|seconds|%)"
 )
-_BUSY: Final = r"concurren|util|busy|load|satur|in.?flight|cumulative|per second|/s\b|总|并发"
+_HUMANIZED = re.compile(_PRINTED + r"\|\s*humanize(Duration|Percentage)\b")
+_LASTS = re.compile(r"\b(?:for|last|past|within|every|during)\s+(?:the\s+)?$", re.IGNORECASE)
+"""In front of a time that is how long something lasts."""
+_BUSY: Final = (
+    r"concurren|util|busy|load|satur|in.?flight|at once|in parallel|cumulative|per second|/s\b|总|并发"
+)
 _TIMELY: Final = r"latenc|duration|time|queue|delay|wait|compute|延迟|耗时|时间|时延"
 _NEAR: Final = 1e-6
+_LASTS_NEAR: Final = 20
 _UNTOUCHED: Final = 80.0
 """The colour that Grafana gives every new panel, which no one chose."""
 _PREFIXES: Final = 0.08
@@ -97,10 +106,11 @@ def _near(one: float, other: float) -> bool:
 def time_per_second(seen: Context) -> Iterator[Hit]:
     """Rates, and increases, of durations that are shown or compared as they are."""
     use = seen.expression.use
-    if use in ("variable", "hpa"):
+    if use in ("variable", "hpa") or seen.expression.settings.get("combined"):
         return
-    tops = [_top(seen.tree)] if use != "alert" else [one for one, _, _, _ in compared(seen.tree)]
-    for node in tops:
+    # What is compared with 0 only says that there is traffic.
+    asked = [one for one, _, number, _ in compared(seen.tree) if number != 0]
+    for node in asked if use == "alert" else [_top(seen.tree)]:
         shape = seen.shape(node)
         if not shape.triton or not all(one.series.per and one.series.unit == "us" for one in shape.series):
             continue
@@ -114,7 +124,7 @@ def time_per_second(seen: Context) -> Iterator[Hit]:
         if use == "panel" and not (unit in _SCALES["time"] or seen.says(_TIMELY)):
             continue
         # Seconds a second are what is in work at once (Little's law), where no one calls it a time.
-        if _is(shape.factor, 1.0) and use in ("plain", "record") and not seen.says(_TIMELY):
+        if _is(shape.factor, 1.0) and use in ("plain", "record", "alert") and not seen.says(_TIMELY):
             continue
         what = f"{_named(shape.factor)} per second" if rate else "the time of all requests added up"
         yield Hit(
@@ -205,15 +215,18 @@ def ratio_and_percent(seen: Context) -> Iterator[Hit]:
             edits = (Edit(start=literal.start, end=literal.end, text=right),)
             message = f"the value is between 0 and 1: {op} {number:g} is {verb} true"
             yield Hit(start=literal.start, message=message, hint=f"write {right}", edits=edits)
-        elif _is(shape.factor, 0.01) and 0 < number < 1:
+        # A percentage of failures may well be below 1, and so may one that is idle.
+        elif _is(shape.factor, 0.01) and shape.kind == "gauge" and op in (">", ">=") and 0 < number < 1:
             message = f"the value is percent, from 0 to 100, and compared with {number:g}"
             yield Hit(start=literal.start, message=message, hint=f"write {number * 100:g}")
     shape = seen.shape(_top(seen.tree))
-    if (
-        seen.expression.use not in ("panel", "scaler", "hpa")
-        or not _bounded(shape)
-        or not _is(shape.factor, 1.0)
-    ):
+    if seen.expression.use not in ("panel", "scaler", "hpa") or not _bounded(shape):
+        return
+    if _is(shape.factor, 0.01) and shape.kind == "gauge" and seen.expression.use != "panel":
+        for low in (one for one in seen.expression.limits if 0 < one < 1):
+            message = f"the value is percent, from 0 to 100, and the target is {low:g}"
+            yield Hit(start=_top(seen.tree).start, message=message, hint=f"write {low * 100:g}")
+    if not _is(shape.factor, 1.0):
         return
     high = [limit for limit in seen.expression.limits if limit > 1]
     if high and not (seen.expression.use == "panel" and high == [_UNTOUCHED]):
@@ -260,21 +273,39 @@ def threshold_unit(seen: Context) -> Iterator[Hit]:
             continue
         if shape.dimension == "time":
             yield from _timed(seen, shape, number, literal)
-        elif shape.dimension == "ratio" and _is(shape.factor, 1.0):
-            shown = _VALUE.search(seen.expression.words)
-            if shown and shown[1] == "%":
-                message = "the value is a ratio from 0 to 1, and the text writes % behind it"
-                yield Hit(start=node.start, message=message, hint="write {{ $value | humanizePercentage }}")
+        elif shape.dimension == "ratio":
+            yield from _shared(seen, shape, node)
+
+
+def _shared(seen: Context, shape: Shape, node: Node) -> Iterator[Hit]:
+    shown, made = _VALUE.search(seen.expression.words), _HUMANIZED.search(seen.expression.words)
+    if shown and shown[1] == "%" and _is(shape.factor, 1.0):
+        message = "the value is a ratio from 0 to 1, and the text writes % behind it"
+        yield Hit(start=node.start, message=message, hint="write {{ $value | humanizePercentage }}")
+    elif made and made[1] == "Percentage" and _is(shape.factor, 0.01):
+        message = "the value is percent, and humanizePercentage multiplies it by 100 once more"
+        yield Hit(start=node.start, message=message, hint="write {{ $value }}%")
 
 
 def _timed(seen: Context, shape: Shape, number: float, literal: Number) -> Iterator[Hit]:
-    for found in _QUANTITY.finditer(seen.expression.words):
-        factor = _factor(found[2])
-        if _is(float(found[1]), number) and not _is(factor, shape.factor):
-            right = f"{number * factor / shape.factor:.10g}"
-            message = f"the value is {_named(shape.factor)}, and the text says {found[0]}"
-            yield Hit(start=literal.start, message=message, hint=f"write {right}")
-            return
+    words = seen.expression.words
+    said = [
+        (found[0], float(found[1]) * _factor(found[2]))
+        for found in _QUANTITY.finditer(words)
+        if not _LASTS.search(words, max(0, found.start() - _LASTS_NEAR), found.start())
+    ]
+    # One that agrees is the threshold, and others are something else.
+    if not any(_is(seconds, number * shape.factor) for _, seconds in said):
+        for text, seconds in said:
+            if any(_is(seconds, number * factor) for factor in _WORDS):
+                message = f"the value is {_named(shape.factor)}, and the text says {text}"
+                yield Hit(start=literal.start, message=message, hint=f"write {seconds / shape.factor:.10g}")
+                return
+    made = _HUMANIZED.search(words)
+    if made and made[1] == "Duration" and not _is(shape.factor, 1.0):
+        message = f"the value is {_named(shape.factor)}, and humanizeDuration takes it for seconds"
+        yield Hit(start=literal.start, message=message, hint="divide the expression, and its threshold")
+        return
     shown = _VALUE.search(seen.expression.words)
     if shown and shown[1] != "%" and not _is(_factor(shown[1]), shape.factor):
         message = f"the value is {_named(shape.factor)}, and the text writes {shown[1]} behind it"
