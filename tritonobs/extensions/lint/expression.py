@@ -113,7 +113,7 @@ def substituted(text: str, *, instead: str = "") -> str:
 
 
 def is_variable(label: str) -> bool:
-    """Whether a label that is grouped by stands for a variable of Grafana, in an expression made plain."""
+    """Whether a label that is grouped by was a variable of Grafana, in an expression made plain."""
     return _STANDS_IN.fullmatch(label) is not None
 
 

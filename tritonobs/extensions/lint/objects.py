@@ -151,7 +151,7 @@ class _Walk:
             self.below(value, depth)
 
     def below(self, value: Mapping[str, Value], depth: int) -> None:
-        """Everything below a mapping that is none of these; it may be a group of rules."""
+        """Everything below any other mapping, such as a group of rules."""
         grouped = isinstance(value.get("rules"), list)
         if grouped and value.get("type") in _NOT_METRICS:
             return

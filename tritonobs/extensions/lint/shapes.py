@@ -321,7 +321,7 @@ def _joined(node: Binary, lhs: Shape, rhs: Shape) -> Shape:
 
 def _divided(lhs: Shape, rhs: Shape, base: Shape) -> Shape:
     if lhs.dimension == rhs.dimension:
-        # A mean over another mean compares them, and is no part of a whole.
+        # A mean over another mean compares them; it is not a part of a whole.
         kind = "" if {lhs.kind, rhs.kind} & {"mean", "quantile", "share"} else "share"
         return replace(base, kind=kind, dimension="ratio", factor=lhs.factor / rhs.factor)
     if lhs.dimension.endswith("/s") == rhs.dimension.endswith("/s"):
