@@ -269,7 +269,7 @@ def test_a_project_says_what_it_wants(run, file, text):
         (".tritonobs-lint.yaml", "ignore: raw-counter\n", "ignore is a list of texts"),
         (".tritonobs-lint.yaml", "- a\n", "is not a mapping"),
         (".tritonobs-lint.yaml", "scrape-interval: soon\n", "soon"),
-        (".tritonobs-lint.yaml", "triton-version: 24.1\n", "not a release of Triton"),
+        (".tritonobs-lint.yaml", "triton-version: 24.10\n", "write one like 24.10, in quotes"),
         (".tritonobs-lint.yaml", "a: [\n", "not YAML"),
         (".tritonobs-lint.yaml", "triton-version: 2026-13-45\n", "month must be in 1..12"),
     ],

@@ -115,9 +115,13 @@ def _configuration(held: object, path: Path) -> Configuration:
 
 
 def _values(held: Mapping[str, Any]) -> Configuration:
-    version = str(held.get("triton-version", ""))
-    if version:
-        release(version)
+    written = held.get("triton-version", "")
+    version = str(written)
+    try:
+        _ = version and release(version)
+    except ValueError as error:
+        # 24.10 without quotes is the number 24.1.
+        raise ValueError(f"{error}, in quotes" if isinstance(written, float) else str(error)) from None
     markdown = held.get("markdown", False)
     if not isinstance(markdown, bool):
         raise TypeError("markdown is true or false")
