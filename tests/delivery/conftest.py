@@ -46,6 +46,9 @@ class Bench:
     answers: dict[str, list[Reply | Exception]] = field(default_factory=dict)
     delay_seconds: float = 0.0
     page_size: int = 100
+    poison: dict[str, Reply] = field(default_factory=dict)
+    """Words, and what every robot answers to a message that has one."""
+    refused: int = 0
     slips: dict[str, Exception] = field(default_factory=dict)
     supervisor: Supervisor = field(default_factory=Supervisor)
 
@@ -54,6 +57,9 @@ class Bench:
         await asyncio.sleep(self.delay_seconds)
         queue = self.answers.get(robot.name, [])
         answer = queue.pop(0) if queue else ACCEPTED
+        for word, said in self.poison.items():
+            answer = said if word in message.text else answer
+        self.refused += answer != ACCEPTED
         if isinstance(answer, AnswerLost) or answer == ACCEPTED:
             names = message.text.split()
             self.sent.append((asyncio.get_running_loop().time(), robot.name, names))
@@ -69,9 +75,7 @@ class Bench:
         pages = [alerts[at : at + self.page_size] for at in range(0, len(alerts), self.page_size)]
         return [
             _Page(
-                message=markdown(
-                    title="t", text=" ".join(f"{one.labels['model']}:{one.status}" for one in page)
-                ),
+                message=markdown(title="t", text=" ".join(map(_named, page))),
                 states=frozenset(one.state for one in page),
             )
             for page in pages
@@ -81,6 +85,11 @@ class Bench:
     def named(self) -> list[str]:
         """Every name in every accepted message."""
         return [name for _, _, names in self.sent for name in names]
+
+
+def _named(alert: Alert) -> str:
+    """`detector:firing`, and behind it what a chat may not take."""
+    return f"{alert.labels['model']}:{alert.status}{alert.annotations.get('poison', '')}"
 
 
 @pytest.fixture

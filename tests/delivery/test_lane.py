@@ -10,6 +10,7 @@ import pytest
 from support.dingtalk import markdown, reply
 from support.virtual_time import run_virtual
 from tritonobs.chats.chat import Message, Reply
+from tritonobs.chats.dingtalk import MOST_BYTES
 from tritonobs.delivery.lane import Lane, Outcome
 from tritonobs.delivery.metrics import DeliveryMetrics
 from tritonobs.errors import BadAnswer, ConnectionBroken, SecretUnusable, TimedOut, Unreachable
@@ -126,7 +127,7 @@ def test_mute_silences_for_ten_minutes(lane) -> None:
         pytest.param(
             reply(errcode=310000, errmsg="sign not match"), "310000", Outcome.REFUSED, id="signature"
         ),
-        pytest.param(reply(errcode=987654, errmsg="?"), "987654", Outcome.REFUSED, id="an unknown errcode"),
+        pytest.param(reply(errcode=987654, errmsg="?"), "987654", Outcome.ODD, id="an unknown errcode"),
         pytest.param(Unreachable("refused"), "refused", Outcome.REFUSED, id="no connection"),
         pytest.param(SecretUnusable("missing"), "missing", Outcome.REFUSED, id="secret taken away"),
         pytest.param(TimedOut("no answer"), "no answer", Outcome.UNKNOWN, id="timeout"),
@@ -165,6 +166,33 @@ def test_too_long_is_tried_shorter_at_once(lane) -> None:
         long = markdown(title="t", text="x" * 15_000)
         assert await one.send(long) is Outcome.REFUSED
         assert one.most_bytes < len(long.body())
+
+    run_virtual(main())
+
+
+def test_too_long_is_about_a_short_message_itself(lane) -> None:
+    """Feishu says 9499 of any card that it does not take; the next messages stay as large as they were."""
+
+    async def main() -> None:
+        one = lane(_Vendor(reply(errcode=460101, errmsg="too long")))
+        assert await one.send(MESSAGE) is Outcome.CONTENT
+        assert one.most_bytes == MOST_BYTES
+        assert one.open_at(asyncio.get_running_loop().time()) == asyncio.get_running_loop().time()
+
+    run_virtual(main())
+
+
+def test_an_hour_later_messages_are_as_long_again(lane) -> None:
+    """The answer may have been about something else."""
+
+    async def main() -> None:
+        one = lane(_Vendor(reply(errcode=460101, errmsg="too long")))
+        await one.send(markdown(title="t", text="x" * 15_000))
+        for _ in range(2):
+            assert one.most_bytes < MOST_BYTES
+            await asyncio.sleep(1900)
+            assert await one.send(MESSAGE) is Outcome.TAKEN
+        assert one.most_bytes == MOST_BYTES
 
     run_virtual(main())
 

@@ -73,6 +73,18 @@ def test_the_slowest_of_a_moment_are_there_although_others_were_slower(slowest, 
     assert {round(slow.seconds, 1) for slow in slowest.of("detector", 290)} == {1.0}
 
 
+def test_a_window_of_seconds_has_its_own_although_others_of_the_half_minute_were_slower(slowest, clock):
+    """A machine stands still before it and after it: a dozen requests are slow each time."""
+    for tenth in range(1200, 1500):
+        clock[0] = BEGIN + tenth / 10
+        stalled = 1200 <= tenth < 1212 or 1480 <= tenth < 1492
+        slowest.add(traced(at=clock[0], compute=2.0 if stalled else 0.1))
+    clock[0] = BEGIN + 150
+    found = slowest.of("detector", 150 - 125, 150 - 147)
+    assert len(found) == KEPT
+    assert {round(slow.seconds, 1) for slow in found} == {0.1}
+
+
 def test_a_thousand_models_fill_a_bounded_room(slowest, clock):
     """Those that were there first stay, until an hour has passed."""
     for number in range(MOST_MODELS + 10):

@@ -45,6 +45,8 @@ class Verdict(enum.Enum):
     TOO_FAST = "too_fast"
     """More messages than the vendor takes: the robot is muted for a while."""
     TOO_LONG = "too_long"
+    CONTENT = "content"
+    """A text, a link or the form of this message; the robot takes others."""
     BUSY = "busy"
     REFUSED = "refused"
     """Token, signature, keyword or address: a person has to repair a setting."""

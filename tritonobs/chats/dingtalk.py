@@ -41,14 +41,22 @@ _ANSWERS: Final = {
     130101: (Verdict.TOO_FAST, ""),
     130102: (Verdict.TOO_FAST, ""),
     90030: (Verdict.TOO_FAST, ""),
+    410100: (Verdict.TOO_FAST, ""),
+    # An unsafe link, an unsuitable text, picture or content.
+    430101: (Verdict.CONTENT, ""),
+    430102: (Verdict.CONTENT, ""),
+    430103: (Verdict.CONTENT, ""),
+    430104: (Verdict.CONTENT, ""),
     460101: (Verdict.TOO_LONG, ""),
     101002: (Verdict.TOO_LONG, ""),
     # Keyword, signature, time or address of the sender; the words of the answer say which.
     310000: (Verdict.REFUSED, ""),
     300001: (Verdict.REFUSED, ""),
     300005: (Verdict.REFUSED, ""),
+    400013: (Verdict.REFUSED, "the group was dissolved"),
     400101: (Verdict.REFUSED, ""),
     400102: (Verdict.REFUSED, ""),
+    400106: (Verdict.REFUSED, "the robot was removed"),
 }
 
 

@@ -48,6 +48,10 @@ _ANSWERS: Final = {
     "ok": (Verdict.ACCEPTED, ""),
     "msg_blocks_too_long": (Verdict.TOO_LONG, ""),
     "msg_too_long": (Verdict.TOO_LONG, ""),
+    **dict.fromkeys(
+        ("invalid_payload", "invalid_blocks", "invalid_blocks_format", "invalid_attachments", "no_text"),
+        (Verdict.CONTENT, ""),
+    ),
     "no_service": (Verdict.REFUSED, _REMOVED),
     "no_service_id": (Verdict.REFUSED, _REMOVED),
     "no_team": (Verdict.REFUSED, _REMOVED),

@@ -35,6 +35,7 @@ _ANSWERS: Final = {
     -1: (Verdict.BUSY, ""),
     45009: (Verdict.TOO_FAST, ""),
     40058: (Verdict.TOO_LONG, ""),
+    40033: (Verdict.CONTENT, ""),
     93000: (Verdict.REFUSED, "the robot was removed, or its webhook is an old one"),
 }
 

@@ -11,7 +11,8 @@ import asyncio
 import enum
 import logging
 from collections import defaultdict, deque
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
 from datetime import datetime, timedelta, timezone
 
 from tritonobs.chats.chat import Message, Reply, RobotChat, Verdict
@@ -31,6 +32,10 @@ _SHARE_OF_FIRST_MINUTE = 0.3
 _MUTE_MARGIN_SECONDS, _SAID_MARGIN_SECONDS = 5.0, 1.0
 _FIRST_PAUSE_SECONDS, _LONGEST_PAUSE_SECONDS = 2.0, 60.0
 _SHRINK = 0.5
+_SHRUNK_SECONDS = 3600.0
+"""How long a robot gets shorter messages; the answer may have been about something else."""
+_APART_SECONDS, _LONGEST_APART_SECONDS = 30.0, 900.0
+_MOST_APART = 1000
 # A loop may wake a little before the time it was asked for.
 _TICK_SECONDS = 0.001
 _SMALLEST_BYTES = 200
@@ -46,8 +51,25 @@ class Outcome(enum.Enum):
     TAKEN = "taken"
     REFUSED = "refused"
     """The robot answered with an error, or never got it."""
+    CONTENT = "content"
+    """The robot takes other messages, and not this one."""
+    ODD = "odd"
+    """The answer is not documented: it may be about the message, or about the robot."""
     UNKNOWN = "unknown"
     """It may have been accepted: the answer did not arrive."""
+
+
+@dataclass(slots=True, kw_only=True)
+class _Apart:
+    """An alert that the chat refused alone: how often, without its texts or not, and when it is next sent."""
+
+    refusals: int = 0
+    due: float = 0.0
+
+
+def bare(alert: Alert) -> Alert:
+    """The same alert without its texts."""
+    return alert.model_copy(update={"annotations": {}, "generator_url": ""})
 
 
 class Lane:
@@ -65,6 +87,8 @@ class Lane:
         self._sent: deque[float] = deque()
         self._muted_until = self._paused_until = now
         self._failures = 0
+        self._shrunk = -_SHRUNK_SECONDS
+        self._apart: dict[str, _Apart] = {}
         self._busy = asyncio.Lock()
 
     @property
@@ -86,16 +110,48 @@ class Lane:
         self._forget(now)
         return 0 if now < self._muted_until else max(0, self.allowed(now) - len(self._sent))
 
+    def apart(self, alerts: Sequence[Alert]) -> list[Sequence[Alert]]:
+        """The alerts as they are sent: together; then, alone, those that the chat refused, when due."""
+        now = asyncio.get_running_loop().time()
+        rest = [one for one in alerts if one.fingerprint not in self._apart]
+        known = [one for one in alerts if one.fingerprint in self._apart]
+        alone = [[bare(one)] for one in known if self._apart[one.fingerprint].due <= now]
+        return [rest, *alone] if rest else [*alone]
+
+    def refuses(self, alert: Alert) -> bool:
+        """The chat refused this alert alone: whether it is worth sending without its texts."""
+        now = asyncio.get_running_loop().time()
+        held = self._apart.pop(alert.fingerprint, _Apart())
+        again = held.refusals == 0 and bool(alert.annotations)
+        if not again:
+            held.due = now + min(_LONGEST_APART_SECONDS, _APART_SECONDS * 2**held.refusals)
+        held.refusals = min(held.refusals + 1, 10)
+        self._apart[alert.fingerprint] = held
+        if len(self._apart) > _MOST_APART:
+            del self._apart[next(iter(self._apart))]
+        if again:
+            self._metrics.unshown(self.robot.name)
+        _log.warning(
+            "robot %s: the chat refuses alert %r%s",
+            self.robot.name,
+            alert.labels.get("alertname", ""),
+            "; it is sent without its texts" if again else ", also without its texts",
+        )
+        return again
+
     def muted(self, now: float) -> bool:
         """Whether the vendor mutes it."""
         return now < self._muted_until
 
-    def open_at(self, now: float) -> float:
-        """The first moment from `now` on at which the vendor would take a message."""
+    def open_at(self, now: float, *, probing: bool = False) -> float:
+        """The first moment from `now` on at which the vendor would take a message.
+
+        A part of one that was refused is sent without the pause after it.
+        """
         self._forget(now)
         allowed, used = self.allowed(now), len(self._sent)
         last = self._sent[-1] + self.chat.spacing_seconds if self._sent else now
-        opens = max(now, self._muted_until, self._paused_until, last)
+        opens = max(now, self._muted_until, last if probing else max(last, self._paused_until))
         if used < allowed:
             return opens
         freed = self._sent[used - allowed] + _MINUTE
@@ -144,6 +200,8 @@ class Lane:
         verdict = reply.verdict
         if verdict is Verdict.ACCEPTED:
             self._failures, self.trouble = 0, ""
+            if now - self._shrunk > _SHRUNK_SECONDS:
+                self.most_bytes = self.chat.most_bytes
             self._metrics.accepted(self.robot.name)
             _log.info("robot %s accepted a message of %d bytes", self.robot.name, len(message.body()))
             return Outcome.TAKEN
@@ -153,11 +211,18 @@ class Lane:
             margin = _MUTE_MARGIN_SECONDS if said is None else _SAID_MARGIN_SECONDS
             self._muted_until = now + (self.chat.mute_seconds if said is None else said) + margin
             self._metrics.muted(self.robot.name)
-        elif verdict is Verdict.TOO_LONG and self.most_bytes > _SMALLEST_BYTES:
+        elif verdict is Verdict.CONTENT or (verdict is Verdict.TOO_LONG and not self._long(message)):
+            self._paused_until = now
+            return Outcome.CONTENT
+        elif verdict is Verdict.TOO_LONG:
             # The vendor counts bytes otherwise than we do: a shorter message may go at once.
             self.most_bytes = max(_SMALLEST_BYTES, int(len(message.body()) * _SHRINK))
-            self._paused_until = now
-        return Outcome.REFUSED
+            self._paused_until = self._shrunk = now
+        return Outcome.ODD if verdict is Verdict.UNKNOWN else Outcome.REFUSED
+
+    def _long(self, message: Message) -> bool:
+        """Whether its length may be what a chat does not take."""
+        return self.most_bytes > _SMALLEST_BYTES and len(message.body()) > self.most_bytes * _SHRINK
 
     def _pause(self, trouble: str, code: str) -> None:
         self.trouble = trouble

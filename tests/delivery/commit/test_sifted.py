@@ -147,7 +147,7 @@ def test_only_what_a_robot_accepted_counts_as_named(bench, alert, payload, page_
     async def main() -> None:
         sieve = Sieve()
         one = _sifting(bench, sieve, page_size=page_size)
-        one.answers["oncall"] = [reply(errcode=40035, errmsg="no")]
+        one.answers["oncall"] = [reply(errcode=310000, errmsg="no")]
         assert not (await one.committer.commit(payload(alert(model="a"), alert(model="b")))).accepted
         assert sieve.heard[0] == ("oncall", 0)
 

@@ -177,26 +177,26 @@ def test_a_request_that_outlives_execute_is_timed_to_its_last_answer(server: Ser
     """Decoupled, three answers from a thread: one request each, as long as the client's stream took."""
     before = server.settled()
     # Long beside the moment in which a busy machine lets a request go after its last answer.
-    told = server.ask("stream", _sleeps(60, longest=0.3), stream=True)
+    told = server.ask("stream", _sleeps(24, longest=1.0), stream=True)
     look = Look(before=before, now=server.settled())
 
-    assert look.grew(names.REQUESTS, model="stream", outcome="ok") == len(told.seconds) == 60
+    assert look.grew(names.REQUESTS, model="stream", outcome="ok") == len(told.seconds) == 24
     spent = look.grew(f"{names.STAGE_DURATION}_sum", model="stream", stage="total")
-    assert spent / 60 == pytest.approx(mean(told.seconds), rel=0.1)
+    assert spent / 24 == pytest.approx(mean(told.seconds), rel=0.1)
     assert look.table("stream").request.mean == pytest.approx(mean(told.seconds), rel=0.1)
 
 
 def test_an_engine_that_streams_is_shown_by_what_it_exports(server: Server) -> None:
     """Triton's own time ends with `execute`, a hundredth of the truth."""
     before = server.settled()
-    told = server.ask("engine", _sleeps(60, longest=0.3), stream=True)
+    told = server.ask("engine", _sleeps(24, longest=1.0), stream=True)
     look = Look(before=before, now=server.settled())
 
     table = look.table("engine")
-    assert len(told.seconds) == 60
+    assert len(told.seconds) == 24
     assert table.request.mean == pytest.approx(mean(told.seconds), rel=0.1)
     assert any("its backend exports" in note for note in table.notes)
-    triton = look.grew(names.TRITON_REQUEST_US, model="engine") / 1e6 / 60
+    triton = look.grew(names.TRITON_REQUEST_US, model="engine") / 1e6 / 24
     assert triton < mean(told.seconds) / 3
 
 

@@ -16,12 +16,12 @@ from pydantic import TypeAdapter
 from tritonobs.extensions.traces.call import Call, Traced
 
 KEPT = 20
-_SLOTS: Final = ((30.0, 10), (300.0, 12))
-"""Seconds of a slot, and how many slots are kept.
+_SLOTS: Final = ((5.0, 12, 5), (30.0, 10, KEPT), (300.0, 12, KEPT))
+"""Seconds of a slot, how many slots are kept, and how many requests of each.
 
-The short ones have the slowest of a moment, although others in the same five minutes were slower.
+The short ones have the slowest of a moment, although others in the same minutes were slower.
 """
-SPAN_SECONDS = math.prod(_SLOTS[-1])
+SPAN_SECONDS = math.prod(_SLOTS[-1][:2])
 MOST_MODELS = 100
 _MOST_CALLS = 500
 
@@ -53,7 +53,7 @@ _Slots: TypeAlias = deque[tuple[float, _Heap]]
 
 
 class Slowest:
-    """Keeps the KEPT slowest calls of each model in each slot. Not for several threads at once."""
+    """Keeps the slowest calls of each model in each slot. Not for several threads at once."""
 
     def __init__(self, *, clock: Callable[[], float] = time.time) -> None:
         self._clock = clock
@@ -69,9 +69,9 @@ class Slowest:
         for call in calls:
             # The number decides between equal times, because requests have no order.
             item = (call.request.seconds, next(self._order), Slow(traced=traced, call=call))
-            for (seconds, _), slots in zip(_SLOTS, self._slots(call.model), strict=False):
+            for (seconds, _, kept), slots in zip(_SLOTS, self._slots(call.model), strict=False):
                 heap = _newest(slots, now // seconds * seconds)
-                if len(heap) < KEPT:
+                if len(heap) < kept:
                     heapq.heappush(heap, item)
                 else:
                     heapq.heappushpop(heap, item)
@@ -102,7 +102,7 @@ class Slowest:
                 self._forget_idle()
             if len(self._models) >= MOST_MODELS:
                 return ()
-            self._models[model] = tuple(deque(maxlen=most) for _, most in _SLOTS)
+            self._models[model] = tuple(deque(maxlen=most) for _, most, _ in _SLOTS)
         return self._models[model]
 
     def _forget_idle(self) -> None:

@@ -251,14 +251,25 @@ def stop(parts: Iterable[Part], *, owner: Path | None = None) -> None:
     for process in running:
         with contextlib.suppress(psutil.NoSuchProcess):
             process.terminate()
-    psutil.wait_procs(running, timeout=GRACE_SECONDS)
+    _wait(running)
     # A model's worker can outlive its server; none of them is needed any more.
     for process in family:
         with contextlib.suppress(psutil.NoSuchProcess):
             process.kill()
-    psutil.wait_procs(family, timeout=GRACE_SECONDS)
+    _wait(family)
     for part in parts:
         reap(part)
+
+
+def _wait(processes: list[psutil.Process]) -> None:
+    """Wait until they have ended, at most GRACE_SECONDS."""
+    deadline = time.monotonic() + GRACE_SECONDS
+    while (left := deadline - time.monotonic()) > 0:
+        # Linux 6.18 says so of a process that ends at this moment, and psutil 7 passes it on.
+        with contextlib.suppress(FileNotFoundError):
+            psutil.wait_procs(processes, timeout=left)
+            return
+        time.sleep(_LOOK_SECONDS)
 
 
 def _lives(process: psutil.Process) -> bool:
