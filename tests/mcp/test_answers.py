@@ -106,3 +106,23 @@ def test_the_longest_name_is_marked_whole():
 def test_no_character_acts(text, seen):
     """In values and in keys; our marks cannot be forged."""
     assert plain({text: [text]}) == {seen: [seen]}
+
+
+@pytest.mark.parametrize(
+    ("said", "shown"),
+    [
+        ("see http://u:PASSWORD9@h/x?a=1", "see http://u:***@h/x?a=1"),
+        ("get https://h/?access_token=TOK9&b=2, then", "get https://h/?access_token=***&b=2, then"),
+        ("http://u:PASSWORD9@[h/", "http://***"),
+        ('up{key="a"} is 1 at ns://b', 'up{key="a"} is 1 at ns://b'),
+    ],
+)
+def test_passwords_in_texts_of_others_are_masked(said, shown):
+    """An alert's summary, or what a server says of an error."""
+    assert plain({"summary": [said]}) == {"summary": [shown]}
+
+
+def test_the_name_of_an_alert_is_marked():
+    """Also one that reads like an order; what else is called a name is not."""
+    rows = [{"name": ORDER, "labels": {}}, {"name": "Other"}]
+    assert marked(f"{ORDER}, Other", names_in(rows)) == f"«{ORDER}», Other"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 
 from support.programs import PrometheusProgram, free_port
@@ -58,6 +60,7 @@ def test_alerts_that_fire_are_listed(ask, prometheus, fleet_file):
     assert answer["data"][0]["labels"] == {"severity": "critical", "model": "inspect"}
     assert answer["next"][0]["arguments"] == {"name": "TritonQpsAboveLimit"}
     assert answer["unread"][0]["what"] == "silences"
+    assert answer["text"] == "«TritonQpsAboveLimit»."
 
 
 def test_a_query_gives_series_with_times(ask, prometheus):
@@ -116,6 +119,9 @@ def test_stages_and_models_without_traffic(ask, prometheus):
         "max_over_time(rate(nv_inference_count[5m])[1h:1m])",
         'up{job="[9999d] # offset 9999d"}',
         "up{job=~`a#b`}",
+        'up{mail="a@0"}',
+        "up @ end() - up @ start ()",
+        f"up @ {time.time() - 3600:.0f}",
     ],
 )
 def test_what_reads_little_passes(expression):
@@ -136,6 +142,12 @@ def test_what_reads_little_passes(expression):
         ("rate(up[5m+365d])", "not a plain duration"),
         ("up offset (365d)", "not a plain duration"),
         ("up # offset 1m", "comments are not accepted"),
+        ("up @ 0", "more than 7 days back"),
+        ("max_over_time(up[1h] @ 1600000000)", "more than 7 days back"),
+        ("up @-1e9", "more than 7 days back"),
+        ("up @ nan", "is not a Unix time"),
+        ("up @ 0x10", "is not a Unix time"),
+        (f"up offset 4d @ {time.time() - 4 * DAY:.0f}", "more than 7 days back"),
     ],
 )
 def test_what_reads_much_is_refused(expression, why):

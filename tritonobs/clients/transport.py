@@ -43,6 +43,7 @@ _MOST_BYTES, _MOST_VALUES = 128 * 2**20, 5_000_000
 _MOST_POSTED_BYTES = 2**20
 _EXCERPT = 200
 _HIDDEN = r"\1=***"
+_ADDRESS = re.compile(r"([a-z][a-z0-9+.-]*://)[^\s\"']+", re.IGNORECASE)
 _SECRET_VALUE = re.compile(r"(?i)\b((?:access_)?token|sign|key|secret|password)=[^&#\s]*")
 
 
@@ -54,6 +55,18 @@ def masked(url: str) -> str:
         login, _, host = netloc.rpartition("@")
         netloc = f"{login.partition(':')[0]}:***@{host}"
     return _SECRET_VALUE.sub(_HIDDEN, urlunsplit(parts._replace(netloc=netloc)))
+
+
+def masked_text(text: str) -> str:
+    """The text with each address in it masked; of one that cannot be parsed only the scheme is left."""
+
+    def hidden(found: re.Match[str]) -> str:
+        try:
+            return masked(found[0])
+        except ValueError:
+            return f"{found[1]}***"
+
+    return _ADDRESS.sub(hidden, text) if "://" in text else text
 
 
 def checked_url(url: str) -> str:

@@ -18,6 +18,7 @@ from typing import Annotated, Any, Final
 from mcp_types import CallToolResult, TextContent
 from pydantic import BaseModel, Field, TypeAdapter, ValidationError
 
+from tritonobs.clients.transport import masked_text
 from tritonobs.extensions.mcp.ask import Unanswered, compact
 from tritonobs.extensions.mcp.schemas import LISTS, NOTE, VERSION, Next
 from tritonobs.outside import shown
@@ -154,9 +155,12 @@ def _clipped(text: str, most: int) -> str:
 
 
 def plain(value: Any) -> Any:  # noqa: ANN401 (any JSON)
-    """The same JSON with every control character of its texts and keys spelled out, and our marks, too."""
+    """The same JSON with control characters of its texts and keys spelled out, our marks, too; no password.
+
+    A text of others, such as an alert's, may have an address with one.
+    """
     if isinstance(value, str):
-        return shown(value).translate(_ESCAPED)
+        return shown(masked_text(value)).translate(_ESCAPED)
     if isinstance(value, dict):
         return {plain(key): plain(one) for key, one in value.items()}
     if isinstance(value, list):
@@ -165,7 +169,7 @@ def plain(value: Any) -> Any:  # noqa: ANN401 (any JSON)
 
 
 def names_in(value: Any) -> frozenset[str]:  # noqa: ANN401 (any JSON)
-    """The names of models, stages and servers in an answer."""
+    """The names of models, stages, servers and alerts in an answer."""
     return frozenset(name for name in _names(value, named=False) if len(name) > 1)
 
 
@@ -184,7 +188,8 @@ def _names(value: Any, *, named: bool) -> Iterator[str]:  # noqa: ANN401 (any JS
             yield value
     elif isinstance(value, dict):
         for key, one in value.items():
-            yield from _names(one, named=key in _KEYS)
+            # That of an alert: what has labels.
+            yield from _names(one, named=key in _KEYS or (key == "name" and "labels" in value))
     elif isinstance(value, list):
         for one in value:
             yield from _names(one, named=named)

@@ -12,7 +12,7 @@ from mcp.server.mcpserver import MCPServer
 from mcp.server.mcpserver.exceptions import ResourceNotFoundError
 
 from tritonobs import assets
-from tritonobs.clients.transport import masked
+from tritonobs.clients.transport import masked_text
 from tritonobs.errors import TritonobsError
 from tritonobs.extensions.mcp.answers import plain
 from tritonobs.extensions.mcp.ask import Fleet, Unanswered
@@ -28,7 +28,6 @@ _MOST_BYTES: Final = 10 * 2**20
 _HIDDEN: Final = "***"
 _SECRET = re.compile(r"(?i)(secret|token|password|passwd|credential|api_?key|webhook)")
 _NAMES_A_PLACE = re.compile(r"(?i)_(file|env|name|names)$")
-_ADDRESS = re.compile(r"[a-z][a-z0-9+.-]*://[^\s\"']+", re.IGNORECASE)
 
 INSTRUCTIONS: Final = """\
 These tools know a fleet of NVIDIA Triton Inference Servers. Call `triage` first: it says what is wrong, since
@@ -209,7 +208,7 @@ def _hidden(value: Any, *, secret: bool = False) -> Any:  # noqa: ANN401 (any YA
         return [_hidden(one, secret=secret) for one in value]
     if secret and isinstance(value, str | int | float):
         return _HIDDEN
-    return _ADDRESS.sub(lambda found: masked(found[0]), value) if isinstance(value, str) else value
+    return masked_text(value) if isinstance(value, str) else value
 
 
 def _is_secret(key: str) -> bool:

@@ -11,7 +11,7 @@ import re
 import tempfile
 import time
 from collections.abc import Sequence
-from contextlib import closing
+from contextlib import closing, suppress
 from functools import partial
 from pathlib import Path
 from typing import Any, Final
@@ -41,6 +41,7 @@ _EVERY_SECONDS: Final = 15.0
 """Taken for the scrape interval, and for the step of a subquery that names none."""
 _STRING = re.compile(r'"(?:[^"\\\n]|\\.)*"|\'(?:[^\'\\\n]|\\.)*\'|`[^`]*`')
 _RANGE = re.compile(r"\[([^\]]*)\]")
+_AT = re.compile(r"@\s*(start\s*\(|end\s*\(|[^\s)\]},]*)", re.IGNORECASE)
 _OFFSET = re.compile(r"\boffset\b\s*(-?\s*[^\s)\],]*)", re.IGNORECASE)
 
 Unread = tuple[tuple[str, str], ...]
@@ -164,14 +165,23 @@ def bounded(expression: str, *, points: int, span_seconds: float) -> None:
         samples *= max(1.0, length / step)
     for found in _OFFSET.finditer(bare):
         back += abs(_seconds(found[1].replace(" ", "").removeprefix("-"), "offset"))
+    for found in _AT.finditer(bare):
+        back += 0.0 if found[1].endswith("(") else max(0.0, time.time() - _moment(found[1]))
     if back > MOST_BACK_SECONDS:
         raise Unanswered(
-            "the expression reads more than 7 days back, with its ranges and offsets; ask for less"
+            "the expression reads more than 7 days back, with its ranges, offsets and @; ask for less"
         )
     if samples * points > MOST_SAMPLES:
         raise Unanswered(
             f"the expression reads more than {MOST_SAMPLES:,.0f} samples of a series; ask for less"
         )
+
+
+def _moment(word: str) -> float:
+    with suppress(ValueError):
+        if math.isfinite(moment := float(word)):
+            return moment
+    raise Unanswered(f"@ {word[:40]!r} is not a Unix time, start() or end()")
 
 
 def _range(text: str) -> tuple[float, float]:
