@@ -5,12 +5,14 @@ from __future__ import annotations
 import re
 import time
 import traceback
+from datetime import datetime, timedelta, timezone
+from email.utils import format_datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
-from tritonobs.chats.chat import Digest, Heard, People, Verdict
+from tritonobs.chats.chat import Digest, Heard, People, Verdict, retry_after
 from tritonobs.chats.registry import robot_chat, robot_chats
 from tritonobs.clients.chat import ChatClient
 from tritonobs.clients.secrets import Secret
@@ -259,3 +261,29 @@ def test_every_word_of_the_vendor_has_its_meaning(name: str, why: Refusal) -> No
     """As the tables of the doubles have them."""
     if why in VENDORS[name].refusals:
         assert _read(name, why).verdict is VERDICTS[why]
+
+
+@pytest.mark.parametrize(
+    ("written", "least", "most"),
+    [("7", 7, 7), ("3600", 600, 600), (format_datetime, 20, 31), ("Sun, 06 Nov 1994 08:49:37 GMT", 0, 0)],
+)
+def test_a_chat_says_in_both_ways_how_long_it_wants_no_message(written, least, most) -> None:
+    """Seconds, or a date of HTTP; ten minutes at most, in case a proxy errs."""
+    now = datetime.now(timezone.utc)
+    said = written if isinstance(written, str) else written(now + timedelta(seconds=30), usegmt=True)
+    pause = retry_after(Heard(status=429, headers={"retry-after": said}))
+    assert pause is not None
+    assert least <= pause <= most
+
+
+@pytest.mark.parametrize("written", ["", "soon", "-5", "1e9999", "Sun, 99 Nov 1994 08:49:37 GMT"])
+def test_what_says_no_time_is_not_a_time(written) -> None:
+    """The chat's own mute holds then."""
+    assert retry_after(Heard(status=429, headers={"retry-after": written})) is None
+
+
+def test_a_link_of_slack_is_whole_or_left_out() -> None:
+    """Each `&` is written with five characters, and a section is cut at 3,000."""
+    slack = robot_chat("slack")
+    assert slack.link("board", f"http://a/?{'&x' * 330}") == "board"
+    assert slack.link("board", "http://a/?a&b") == "<http://a/?a&amp;b|board>"

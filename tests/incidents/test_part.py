@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import threading
 import time
 from dataclasses import replace
 from datetime import datetime, timezone
@@ -341,6 +342,39 @@ def test_the_end_says_the_cause_that_no_message_said(begin, monkeypatch, seconds
 
     assert lines[0].startswith("Resolved after")
     assert lines[1:] == says
+
+
+def test_an_end_waits_for_the_look_and_the_bill_at_once(begin, monkeypatch):
+    """Where Prometheus answers neither: one after the other, a message would not wait for the end's line."""
+    monkeypatch.setattr(module, "_PATIENCE_SECONDS", 60.0)
+    monkeypatch.setattr(module, "_LOOK_SECONDS", 120.0)
+    asked, released = threading.Event(), threading.Event()
+
+    def hung(*_asked, **_more):
+        asked.set()
+        released.wait(60)
+        raise ClientError("too late")
+
+    monkeypatch.setattr(module, "bill", hung)
+    judged = Judged(seconds=60)
+
+    async def test(one, robots):
+        # The first look is over at once, the second one hangs.
+        judged.released.set()
+        await one.above([alert()], robots["oncall"])
+        judged.released.clear()
+        monkeypatch.setattr(module, "_PAUSE_SECONDS", 0.0)
+        both = [alert(status="resolved"), alert("TritonServerDown", "other")]
+        message = asyncio.create_task(one.above(both, robots["oncall"]))
+        at_once = await asyncio.to_thread(asked.wait, 20)
+        judged.released.set()
+        released.set()
+        return at_once, await message
+
+    at_once, said = begin(judged, test)
+
+    assert at_once
+    assert any(text.startswith("Resolved after") for text in texts(said))
 
 
 def test_an_incident_that_goes_on_after_its_end_has_another_bill(begin, monkeypatch):

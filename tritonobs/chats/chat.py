@@ -15,6 +15,8 @@ import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from datetime import datetime, timezone
+from email.utils import parsedate_to_datetime
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Final, TypeVar
 from urllib.parse import SplitResult
@@ -299,9 +301,16 @@ def pieces(text: str, most: int) -> list[str]:
 
 
 def retry_after(heard: Heard) -> float | None:
-    """The seconds of the header, at most ten minutes; None where it is missing or a date."""
+    """The seconds of the header, or until its date, at most ten minutes; None where it says neither."""
     written = heard.headers.get("retry-after", "")
-    return min(float(written), _LONGEST_PAUSE_SECONDS) if written.isascii() and written.isdigit() else None
+    if written.isascii() and written.isdigit():
+        return min(float(written), _LONGEST_PAUSE_SECONDS)
+    try:
+        until = parsedate_to_datetime(written)
+        seconds = (until - datetime.now(timezone.utc)).total_seconds()
+    except (TypeError, ValueError, OverflowError):
+        return None
+    return min(max(0.0, seconds), _LONGEST_PAUSE_SECONDS)
 
 
 class MentionSpec(Section):

@@ -150,8 +150,9 @@ class Slack(RobotChat):
         return _EMOJI.sub("\N{MODIFIER LETTER COLON}", without_underscores(without_entities(text)))
 
     def link(self, word: str, url: str) -> str:
-        """`|` and `>` are encoded in the address."""
-        return f"<{url.replace('&', '&amp;')}|{word}>"
+        """`|` and `>` are encoded in the address; one that becomes too long so is left out, as others are."""
+        address = url.replace("&", "&amp;")
+        return f"<{address}|{word}>" if len(address) <= self.longest_link else word
 
     def mention(self, people: People) -> str:
         """Users, groups, and the channel."""

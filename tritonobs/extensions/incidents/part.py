@@ -245,14 +245,17 @@ class Incidents:
         step = await self._joined(alerts)
         firing = {alert.fingerprint for alert in alerts if alert.firing}
         asks = [one for one in _of(step.incidents, firing) if one.cause is None or self._newer(one)]
+        about = {alert.fingerprint for alert in alerts}
+        ended = [one for one in _of(step.incidents, about) if one.ended is not None]
+        due = [one for one in ended if one.id not in self.bills][:_MOST_BILLS]
+        adding = asyncio.create_task(self._add_up(due)) if due else None
         if asks and self._may_look():
             # A look that takes longer goes on, and its result is in the next message.
             await asyncio.wait({self._begin_look()}, timeout=_PATIENCE_SECONDS)
-        incidents = _of(self.incidents, {alert.fingerprint for alert in alerts})
-        bills = self.bills
-        ended = [one for one in incidents if one.ended is not None and one.id not in bills]
-        if ended:
-            await self._add_up(ended[:_MOST_BILLS])
+        if adding:
+            # Beside the look, not after it: a message waits for both.
+            await adding
+        incidents = _of(self.incidents, about)
         stale = frozenset(one.id for one in incidents if self._newer(one, by=_PAUSE_SECONDS))
         self._talks = {name: telling(talk, incidents, stale) for name, talk in self._talks.items()}
         bills, plan, news = self.bills, self.plan, self._messages(robot.name)
