@@ -170,7 +170,7 @@ def demo(*, state: Path, chat: str, keep: bool) -> None:
     """Overflow a QPS limit on a real stack and watch the alert arrive.
 
     Starts Triton with the inspection models, Prometheus, Alertmanager and `tritonobs serve` on free loopback
-    ports, with a local robot of a chat; takes about four minutes.
+    ports, with a local robot of a chat; takes about three minutes.
     """
     from tritonobs.extensions.lab.demo import heading, run_steps
     from tritonobs.extensions.lab.report import startup_progress
