@@ -48,6 +48,8 @@ class Bench:
     page_size: int = 100
     poison: dict[str, Reply] = field(default_factory=dict)
     """Words, and what every robot answers to a message that has one."""
+    most_taken: int = MOST_BYTES
+    """What every robot takes, in bytes."""
     refused: int = 0
     slips: dict[str, Exception] = field(default_factory=dict)
     supervisor: Supervisor = field(default_factory=Supervisor)
@@ -59,6 +61,8 @@ class Bench:
         answer = queue.pop(0) if queue else ACCEPTED
         for word, said in self.poison.items():
             answer = said if word in message.text else answer
+        if len(message.body()) > self.most_taken:
+            answer = reply(errcode=460101, errmsg="too long")
         self.refused += answer != ACCEPTED
         if isinstance(answer, AnswerLost) or answer == ACCEPTED:
             names = message.text.split()
@@ -69,13 +73,14 @@ class Bench:
 
     async def compose(self, alerts: Sequence[Alert], robot: Robot, most_bytes: int) -> list[_Page]:
         """Pages of `page_size` names."""
-        assert (robot.language, most_bytes) == ("en", MOST_BYTES)
+        assert robot.language == "en"
+        assert most_bytes <= MOST_BYTES
         if robot.name in self.slips:
             raise self.slips.pop(robot.name)
         pages = [alerts[at : at + self.page_size] for at in range(0, len(alerts), self.page_size)]
         return [
             _Page(
-                message=markdown(title="t", text=" ".join(map(_named, page))),
+                message=_shortened(" ".join(map(_named, page)), most_bytes),
                 states=frozenset(one.state for one in page),
             )
             for page in pages
@@ -85,6 +90,12 @@ class Bench:
     def named(self) -> list[str]:
         """Every name in every accepted message."""
         return [name for _, _, names in self.sent for name in names]
+
+
+def _shortened(text: str, most_bytes: int) -> Message:
+    """What is too long loses its end."""
+    bare = len(markdown(title="t", text="").body())
+    return markdown(title="t", text=text[: most_bytes - bare])
 
 
 def _named(alert: Alert) -> str:

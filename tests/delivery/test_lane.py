@@ -175,7 +175,7 @@ def test_too_long_is_about_a_short_message_itself(lane) -> None:
 
     async def main() -> None:
         one = lane(_Vendor(reply(errcode=460101, errmsg="too long")))
-        assert await one.send(MESSAGE) is Outcome.CONTENT
+        assert await one.send(MESSAGE) is Outcome.SHORT
         assert one.most_bytes == MOST_BYTES
         assert one.open_at(asyncio.get_running_loop().time()) == asyncio.get_running_loop().time()
 

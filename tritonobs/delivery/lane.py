@@ -53,6 +53,8 @@ class Outcome(enum.Enum):
     """The robot answered with an error, or never got it."""
     CONTENT = "content"
     """The robot takes other messages, and not this one."""
+    SHORT = "short"
+    """The same, and it calls a short message too long."""
     ODD = "odd"
     """The answer is not documented: it may be about the message, or about the robot."""
     UNKNOWN = "unknown"
@@ -61,13 +63,22 @@ class Outcome(enum.Enum):
 
 @dataclass(slots=True, kw_only=True)
 class _Apart:
-    """An alert that the chat refused alone: how often, without its texts or not, and when it is next sent."""
+    """An alert that the chat refused alone: how often, when it is next sent, and how long it may be."""
 
+    most_bytes: int
     refusals: int = 0
     due: float = 0.0
 
 
-def bare(alert: Alert) -> Alert:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Batch:
+    """Alerts that are sent together, in messages of at most so many bytes."""
+
+    alerts: Sequence[Alert]
+    most_bytes: int
+
+
+def _bare(alert: Alert) -> Alert:
     """The same alert without its texts."""
     return alert.model_copy(update={"annotations": {}, "generator_url": ""})
 
@@ -110,19 +121,41 @@ class Lane:
         self._forget(now)
         return 0 if now < self._muted_until else max(0, self.allowed(now) - len(self._sent))
 
-    def apart(self, alerts: Sequence[Alert]) -> list[Sequence[Alert]]:
+    def batches(self, alerts: Sequence[Alert]) -> list[Batch]:
         """The alerts as they are sent: together; then, alone, those that the chat refused, when due."""
         now = asyncio.get_running_loop().time()
         rest = [one for one in alerts if one.fingerprint not in self._apart]
-        known = [one for one in alerts if one.fingerprint in self._apart]
-        alone = [[bare(one)] for one in known if self._apart[one.fingerprint].due <= now]
-        return [rest, *alone] if rest else [*alone]
+        alone = [(one, held) for one in alerts if (held := self._apart.get(one.fingerprint))]
+        return [
+            *([Batch(alerts=rest, most_bytes=self.most_bytes)] if rest else []),
+            *(
+                Batch(alerts=[_bare(one)], most_bytes=held.most_bytes)
+                for one, held in alone
+                if held.due <= now
+            ),
+        ]
 
-    def refuses(self, alert: Alert) -> bool:
-        """The chat refused this alert alone: whether it is worth sending without its texts."""
+    def instead(self, alerts: Sequence[Alert], outcome: Outcome, size: int) -> list[Batch]:
+        """What to send instead of a message of so many bytes that the chat refused for what it says.
+
+        Its halves; of one alert the labels, and of what the chat calls too long a shorter message.
+        """
+        half = len(alerts) // 2
+        if half:
+            return [Batch(alerts=part, most_bytes=self.most_bytes) for part in (alerts[:half], alerts[half:])]
+        (alert,) = alerts
+        most_bytes = (
+            max(_SMALLEST_BYTES, int(size * _SHRINK)) if outcome is Outcome.SHORT else self.most_bytes
+        )
+        again = self._refused(alert, most_bytes, again=outcome is Outcome.SHORT and size > _SMALLEST_BYTES)
+        return [Batch(alerts=[_bare(alert)], most_bytes=most_bytes)] if again else []
+
+    def _refused(self, alert: Alert, most_bytes: int, *, again: bool) -> bool:
+        """The chat refused this alert alone: whether to send it at once without its texts."""
         now = asyncio.get_running_loop().time()
-        held = self._apart.pop(alert.fingerprint, _Apart())
-        again = held.refusals == 0 and bool(alert.annotations)
+        held = self._apart.pop(alert.fingerprint, _Apart(most_bytes=most_bytes))
+        held.most_bytes = most_bytes
+        again = again or (held.refusals == 0 and bool(alert.annotations))
         if not again:
             held.due = now + min(_LONGEST_APART_SECONDS, _APART_SECONDS * 2**held.refusals)
         held.refusals = min(held.refusals + 1, 10)
@@ -213,7 +246,7 @@ class Lane:
             self._metrics.muted(self.robot.name)
         elif verdict is Verdict.CONTENT or (verdict is Verdict.TOO_LONG and not self._long(message)):
             self._paused_until = now
-            return Outcome.CONTENT
+            return Outcome.CONTENT if verdict is Verdict.CONTENT else Outcome.SHORT
         elif verdict is Verdict.TOO_LONG:
             # The vendor counts bytes otherwise than we do: a shorter message may go at once.
             self.most_bytes = max(_SMALLEST_BYTES, int(len(message.body()) * _SHRINK))

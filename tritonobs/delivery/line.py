@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from tritonobs.delivery.composer import DigestPage
-from tritonobs.delivery.lane import Lane, Outcome, bare
+from tritonobs.delivery.lane import Lane, Outcome
 from tritonobs.delivery.payload import Alert, State
 from tritonobs.plan.notify import Robot
 
@@ -90,12 +90,13 @@ class Line:
 
         An undocumented answer may be about the content. It is looked into where no other robot can take over.
         """
-        groups = deque(lane.apart(alerts))
+        batches = deque(lane.batches(alerts))
         refused = taken = 0
-        while groups:
-            group = groups.popleft()
-            for page in await self.compose(group, lane.robot, lane.most_bytes):
-                outcome = await self._send(lane, page, group, probing=refused > 0)
+        while batches:
+            batch = batches.popleft()
+            for page in await self.compose(batch.alerts, lane.robot, batch.most_bytes):
+                told = [one for one in batch.alerts if one.state in page.states]
+                outcome = await self._send(lane, page, told, probing=refused > 0)
                 if outcome is Outcome.TAKEN:
                     named |= page.states
                     taken += 1
@@ -103,11 +104,11 @@ class Line:
                 refused += 1
                 # Of two halves one is taken, unless the robot takes nothing.
                 odd = outcome is Outcome.ODD and last and refused <= taken + 2
-                if refused > _MOST_REFUSED or not (odd or outcome is Outcome.CONTENT):
+                if refused > _MOST_REFUSED or not (odd or outcome in (Outcome.CONTENT, Outcome.SHORT)):
                     return
-                groups.extend(_divided([one for one in group if one.state in page.states], lane))
+                batches.extend(lane.instead(told, outcome, len(page.message.body())))
 
-    async def _send(self, lane: Lane, page: DigestPage, group: Sequence[Alert], *, probing: bool) -> Outcome:
+    async def _send(self, lane: Lane, page: DigestPage, told: Sequence[Alert], *, probing: bool) -> Outcome:
         loop = asyncio.get_running_loop()
         wait = lane.open_at(loop.time(), probing=probing) - loop.time()
         if wait > _PAGE_PATIENCE_SECONDS:
@@ -115,17 +116,9 @@ class Line:
         await asyncio.sleep(max(0.0, wait))
         outcome = await lane.send(page.message)
         sent = lane.sent(self.robot)
-        for alert in group:
-            if alert.state in page.states and outcome is Outcome.TAKEN:
+        for alert in told:
+            if outcome is Outcome.TAKEN:
                 sent.add(alert)
-            elif alert.state in page.states and outcome is Outcome.UNKNOWN:
+            elif outcome is Outcome.UNKNOWN:
                 sent.add_unsure(alert)
         return outcome
-
-
-def _divided(told: Sequence[Alert], lane: Lane) -> list[Sequence[Alert]]:
-    """What to send instead of a message that was refused: its halves, or an alert without its texts."""
-    if len(told) > 1:
-        half = len(told) // 2
-        return [told[:half], told[half:]]
-    return [[bare(one)] for one in told if lane.refuses(one)]

@@ -8,6 +8,7 @@ import pytest
 
 from support.dingtalk import reply
 from support.virtual_time import run_virtual
+from tritonobs.chats.dingtalk import MOST_BYTES
 
 UNSUITABLE = reply(errcode=430102, errmsg="不合适的文本")
 ODD = reply(errcode=987654, errmsg="?")
@@ -110,5 +111,18 @@ def test_its_end_is_told_alone_too(bench, alert, payload) -> None:
         assert (await one.committer.commit(payload(end, alert(model="b")))).accepted
         assert one.named == ["a:firing", "b:firing", "a:resolved"]
         assert one.refused == refused
+
+    run_virtual(main())
+
+
+def test_an_alert_that_is_too_long_for_the_chat_is_shortened_at_once(bench, alert, payload) -> None:
+    """The vendor takes less than it documents: the message is halved until it is taken."""
+
+    async def main() -> None:
+        one = bench(most_taken=400)
+        # Its labels alone are too long.
+        assert (await one.committer.commit(payload(alert(model="x" * 1500), alert(model="b")))).accepted
+        assert sorted(name[:3] for name in one.named) == ["b:f", "xxx"]
+        assert one.lanes[0].most_bytes == MOST_BYTES
 
     run_virtual(main())
