@@ -61,6 +61,8 @@ def masked_text(text: str) -> str:
     """The text with each address in it masked; of one that cannot be parsed only the scheme is left."""
 
     def hidden(found: re.Match[str]) -> str:
+        if "@" not in found[0] and not _SECRET_VALUE.search(found[0]):
+            return found[0]
         try:
             return masked(found[0])
         except ValueError:

@@ -35,7 +35,7 @@ _SHRINK = 0.5
 _SHRUNK_SECONDS = 3600.0
 """How long a robot gets shorter messages; the answer may have been about something else."""
 _APART_SECONDS, _LONGEST_APART_SECONDS = 30.0, 900.0
-_MOST_APART = 1000
+_MOST_APART, _APART_FOR_SECONDS = 1000, 86_400.0
 # A loop may wake a little before the time it was asked for.
 _TICK_SECONDS = 0.001
 _SMALLEST_BYTES = 200
@@ -63,9 +63,13 @@ class Outcome(enum.Enum):
 
 @dataclass(slots=True, kw_only=True)
 class _Apart:
-    """An alert that the chat refused alone: how often, when it is next sent, and how long it may be."""
+    """An alert that the chat refused alone: how often, when it is next sent, and how long it may be.
+
+    It is sent with others again after `until`.
+    """
 
     most_bytes: int
+    until: float
     refusals: int = 0
     due: float = 0.0
 
@@ -124,6 +128,7 @@ class Lane:
     def batches(self, alerts: Sequence[Alert]) -> list[Batch]:
         """The alerts as they are sent: together; then, alone, those that the chat refused, when due."""
         now = asyncio.get_running_loop().time()
+        self._apart = {key: held for key, held in self._apart.items() if now < held.until}
         rest = [one for one in alerts if one.fingerprint not in self._apart]
         alone = [(one, held) for one in alerts if (held := self._apart.get(one.fingerprint))]
         return [
@@ -147,22 +152,24 @@ class Lane:
         most_bytes = (
             max(_SMALLEST_BYTES, int(size * _SHRINK)) if outcome is Outcome.SHORT else self.most_bytes
         )
-        again = self._refused(alert, most_bytes, again=outcome is Outcome.SHORT and size > _SMALLEST_BYTES)
+        again = self._refused(alert, most_bytes)
         return [Batch(alerts=[_bare(alert)], most_bytes=most_bytes)] if again else []
 
-    def _refused(self, alert: Alert, most_bytes: int, *, again: bool) -> bool:
-        """The chat refused this alert alone: whether to send it at once without its texts."""
+    def _refused(self, alert: Alert, most_bytes: int) -> bool:
+        """The chat refused this alert alone: whether to send it at once without its texts, or shorter."""
         now = asyncio.get_running_loop().time()
-        held = self._apart.pop(alert.fingerprint, _Apart(most_bytes=most_bytes))
-        held.most_bytes = most_bytes
-        again = again or (held.refusals == 0 and bool(alert.annotations))
+        fresh = _Apart(most_bytes=self.most_bytes, until=now + _APART_FOR_SECONDS)
+        held = self._apart.pop(alert.fingerprint, fresh)
+        # Labels cannot be shortened: what became no shorter is tried again later.
+        again = most_bytes < held.most_bytes or (held is fresh and bool(alert.annotations))
+        held.most_bytes = min(most_bytes, held.most_bytes)
         if not again:
             held.due = now + min(_LONGEST_APART_SECONDS, _APART_SECONDS * 2**held.refusals)
         held.refusals = min(held.refusals + 1, 10)
         self._apart[alert.fingerprint] = held
         if len(self._apart) > _MOST_APART:
             del self._apart[next(iter(self._apart))]
-        if again:
+        if held is fresh:
             self._metrics.unshown(self.robot.name)
         _log.warning(
             "robot %s: the chat refuses alert %r%s",

@@ -102,8 +102,8 @@ class Line:
                     taken += 1
                     continue
                 refused += 1
-                # Of two halves one is taken, unless the robot takes nothing.
-                odd = outcome is Outcome.ODD and last and refused <= taken + 2
+                # Of two halves one is taken, unless the robot takes nothing: then no alert is to blame.
+                odd = outcome is Outcome.ODD and last and refused <= taken + 2 and (taken or len(told) > 1)
                 if refused > _MOST_REFUSED or not (odd or outcome in (Outcome.CONTENT, Outcome.SHORT)):
                     return
                 batches.extend(lane.instead(told, outcome, len(page.message.body())))

@@ -88,6 +88,50 @@ def test_a_robot_that_takes_nothing_is_asked_seldom(bench, alert, payload, answe
     run_virtual(main())
 
 
+def test_a_robot_in_trouble_costs_no_alert_its_texts(bench, alert, payload) -> None:
+    """It answers oddly to everything for a while; afterwards the alerts are as they should be."""
+
+    async def main() -> None:
+        one = bench(poison={"firing": ODD})
+        calls = [payload(alert(model="a", annotations={"poison": "!"})), payload(alert(model="b"))]
+        for _ in range(3):
+            for call in calls:
+                assert not (await one.committer.commit(call)).accepted
+        one.poison.clear()
+        for call in calls:
+            await _until_accepted(one, call)
+        assert one.named == ["a:firing!", "b:firing"]
+
+    run_virtual(main())
+
+
+def test_a_day_later_it_is_sent_whole_again(bench, alert, payload) -> None:
+    """The vendor may have changed its mind."""
+
+    async def main() -> None:
+        one = bench(poison={"POISON": UNSUITABLE})
+        call = payload(alert(model="a", annotations={"poison": "POISON"}))
+        await _until_accepted(one, call)
+        one.poison.clear()
+        for hours in (2, 25):
+            await asyncio.sleep(hours * 3600)
+            await _until_accepted(one, call)
+        assert one.named == ["a:firing", "a:firing", "a:firingPOISON"]
+
+    run_virtual(main())
+
+
+def test_labels_that_are_too_long_are_not_sent_again_at_once(bench, alert, payload) -> None:
+    """A shorter message cannot be made."""
+
+    async def main() -> None:
+        one = bench(most_taken=60)
+        assert not (await one.committer.commit(payload(alert(model="a")))).accepted
+        assert one.refused <= 2
+
+    run_virtual(main())
+
+
 def test_a_failover_robot_comes_before_a_riddle(bench, alert, payload) -> None:
     """An undocumented answer is not looked into while another robot takes the digest."""
 
