@@ -121,12 +121,12 @@ def test_stages_and_models_without_traffic(ask, prometheus):
         "up{job=~`a#b`}",
         'up{mail="a@0"}',
         "up @ end() - up @ start ()",
-        f"up @ {time.time() - 3600:.0f}",
+        "up @ NOW",
     ],
 )
 def test_what_reads_little_passes(expression):
     """Ranges, subqueries and offsets of ordinary size; texts are not read for them."""
-    bounded(expression, points=1, span_seconds=0.0)
+    bounded(expression.replace("NOW", f"{time.time():.0f}"), points=1, span_seconds=0.0)
 
 
 @pytest.mark.parametrize(
@@ -147,13 +147,13 @@ def test_what_reads_little_passes(expression):
         ("up @-1e9", "more than 7 days back"),
         ("up @ nan", "is not a Unix time"),
         ("up @ 0x10", "is not a Unix time"),
-        (f"up offset 4d @ {time.time() - 4 * DAY:.0f}", "more than 7 days back"),
+        ("up offset 8d @ NOW", "more than 7 days back"),
     ],
 )
 def test_what_reads_much_is_refused(expression, why):
     """In each way to write it; what cannot be judged is refused, too."""
     with pytest.raises(Unanswered, match=why):
-        bounded(expression, points=1, span_seconds=0.0)
+        bounded(expression.replace("NOW", f"{time.time():.0f}"), points=1, span_seconds=0.0)
 
 
 def test_points_of_a_range_count():
