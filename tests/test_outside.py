@@ -8,7 +8,7 @@ from pydantic import TypeAdapter, ValidationError
 from tritonobs.clients.secrets import Secret
 from tritonobs.clients.transport import checked_url
 from tritonobs.delivery.view import web_address
-from tritonobs.outside import is_known
+from tritonobs.outside import is_known, web_parts
 from tritonobs.plan.build import build_plan
 from tritonobs.plan.fleet import known_names
 from tritonobs.spec.load import read_text
@@ -112,3 +112,11 @@ def test_the_fleet_file_names_them(tmp_path) -> None:
     )
     spec = read_text(text, "fleet.yaml").spec
     assert known_names(build_plan(spec, tmp_path)) == {"serve.prod", "obs.example.com"}
+
+
+@pytest.mark.parametrize("address", ["http://a..b:8000", f"http://{'a' * 64}:1", "http://.a/", "http://a../"])
+def test_a_host_that_no_name_service_can_know_is_no_address(address):
+    """urllib3 refuses it with an error of its own."""
+    assert web_parts(address) is None
+    assert web_parts("http://a.b.:8000") is not None
+    assert web_parts("http://[::1]:8000") is not None

@@ -180,3 +180,9 @@ def test_a_literal_is_one_string_of_promql(text):
 
     (matcher,) = tree.matchers.matchers
     assert matcher.value == text
+
+
+@pytest.mark.parametrize("moment", [float("nan"), float("inf"), 1e308, -1e18])
+def test_what_is_not_a_moment_is_an_unknown_time(moment):
+    """Prometheus may answer NaN, and a kept file may hold anything."""
+    assert units.format_moment(moment) == units.format_clock(moment) == "an unknown time"

@@ -23,10 +23,16 @@ def web_parts(text: str) -> SplitResult | None:
     try:
         parts = urlsplit(text)
         # `port` is read for its own check: it raises ValueError for 99999.
-        usable = parts.scheme in {"http", "https"} and bool(parts.hostname) and parts.port != 0
+        usable = parts.scheme in {"http", "https"} and _is_host(parts.hostname or "") and parts.port != 0
     except ValueError:
         return None
     return parts if usable else None
+
+
+def _is_host(name: str) -> bool:
+    """Whether each part of it, between dots, has 1 to 63 characters, as names of hosts have."""
+    longest = 63
+    return ":" in name or all(0 < len(part) <= longest for part in name.removesuffix(".").split("."))
 
 
 def is_known(host: str, names: Collection[str], here: str) -> bool:

@@ -143,13 +143,20 @@ def format_latency(seconds: float) -> str:
 
 
 def format_clock(moment: float, zone: tzinfo = timezone.utc) -> str:
-    """A Unix time as a time of day with its zone: `21:43:10 UTC`."""
-    return f"{datetime.fromtimestamp(moment, zone):%H:%M:%S %Z}"
+    """A Unix time as a time of day with its zone: `21:43:10 UTC`; `an unknown time` for NaN and its like."""
+    return _written(moment, zone, "%H:%M:%S %Z")
 
 
 def format_moment(moment: float, zone: tzinfo = timezone.utc) -> str:
-    """A Unix time as date and time with its zone: `2026-05-01 21:43:10 UTC`."""
-    return f"{datetime.fromtimestamp(moment, zone):%Y-%m-%d %H:%M:%S %Z}"
+    """A Unix time as date and time with its zone: `2026-05-01 21:43:10 UTC`; else as `format_clock` does."""
+    return _written(moment, zone, "%Y-%m-%d %H:%M:%S %Z")
+
+
+def _written(moment: float, zone: tzinfo, form: str) -> str:
+    try:
+        return datetime.fromtimestamp(moment, zone).strftime(form)
+    except (ValueError, OverflowError, OSError):
+        return "an unknown time"
 
 
 def _short(text: str) -> str:

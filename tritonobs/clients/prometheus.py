@@ -179,15 +179,22 @@ def _vector(data: Json) -> tuple[Reading, ...]:
     if data["resultType"] == "scalar":
         return (Reading(labels={}, value=float(result[1]), time=float(result[0])),)
     return tuple(
-        Reading(labels=item["metric"], value=float(item["value"][1]), time=float(item["value"][0]))
+        Reading(labels=_labels(item), value=float(item["value"][1]), time=float(item["value"][0]))
         for item in result
     )
+
+
+def _labels(item: Json) -> dict[str, str]:
+    labels: dict[str, str] = item["metric"]
+    if not all(isinstance(one, str) for one in labels.values()):
+        raise TypeError("a label that is not a text")
+    return labels
 
 
 def _matrix(data: Json) -> tuple[Series, ...]:
     return tuple(
         Series(
-            labels=item["metric"], points=tuple((float(time), float(value)) for time, value in item["values"])
+            labels=_labels(item), points=tuple((float(time), float(value)) for time, value in item["values"])
         )
         for item in data["result"]
     )

@@ -79,10 +79,21 @@ def log_path(spec: Spec, path: Path) -> Path:
     """The log of this fleet's limit changes: beside the fleet file unless configured otherwise.
 
     The environment takes precedence: a container reads the same file as its host, and writes to another
-    place.
+    place. All names of the fleet file have one log; one that a link's name was given is kept.
+
+    Raises:
+        SpecInvalid: it is the fleet file itself.
     """
-    named = os.environ.get(LIMITS_LOG_VARIABLE) or spec.limits_log or f"{path.stem}.limits.jsonl"
-    return path.resolve().parent / named
+    real = path.resolve()
+    usual, linked = (real.parent / f"{stem}.limits.jsonl" for stem in (real.stem, path.stem))
+    named = os.environ.get(LIMITS_LOG_VARIABLE) or spec.limits_log
+    if not named:
+        return linked if linked.exists() and not usual.exists() else usual
+    log = real.parent / named
+    if log.resolve() == real:
+        place, message = Place(file=str(path)), f"{named!r} is the fleet file itself; name another file"
+        raise SpecInvalid([Finding(place=place, path="limits_log", message=message)])
+    return log
 
 
 def _written(spec: Spec) -> dict[str, Limit]:

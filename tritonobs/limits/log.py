@@ -81,6 +81,7 @@ class LimitsLog:
         try:
             with _reported(), refused(self.path, "written"):
                 _lock(self.path, descriptor, patience_seconds)
+                self._require_log()
                 # A change that was cut short first: taking it back may remove the torn line with the others.
                 settle(self.path)
                 self._heal()
@@ -164,6 +165,13 @@ class LimitsLog:
                 # A part of a line, on a disk that is full.
                 os.truncate(self.path, size)
                 raise
+
+    def _require_log(self) -> None:
+        """Refuse a file that is something else: its last line would be taken for a cut one."""
+        *whole, torn = self._data().split(b"\n")
+        begun = not whole and torn.startswith(b'{"')
+        if (any(whole) or torn) and not begun and not any(map(parse_line, whole)):
+            raise FileUnusable(self.path, "is another file, without a line of such a log; name a new one")
 
     def _heal(self) -> None:
         """Remove a line cut by a crash, and log that in an entry of its own."""

@@ -14,6 +14,7 @@ from pathlib import Path, PurePosixPath
 import yaml
 
 from tritonobs.errors import RenderFailed
+from tritonobs.outside import shown
 
 _TIMEOUT_SECONDS = 120
 _RULES_END = ".rules.yml"
@@ -52,7 +53,8 @@ def yaml_text(value: object, *, comment: str = "") -> str:
 
     Every text survives; text that YAML would read as a number or a truth value is quoted.
     """
-    head = "".join(f"# {line}\n" for line in comment.splitlines())
+    # A name in it may have what no YAML has.
+    head = "".join(f"# {shown(line)}\n" for line in comment.splitlines())
     return head + str(
         yaml.dump(
             value, Dumper=_Dumper, sort_keys=False, allow_unicode=True, default_flow_style=False, width=1000

@@ -87,7 +87,7 @@ def print_text(text: str, *, style: Style = "", file: TextIO | None = None) -> N
     indent = " " * (len(text) - len(text.lstrip()))
     lines = textwrap.wrap(
         plain(text),
-        console.width,
+        max(1, console.width),
         subsequent_indent=f"{indent}  ",
         break_long_words=False,
         break_on_hyphens=False,

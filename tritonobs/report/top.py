@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import select
 import sys
@@ -131,7 +132,8 @@ def stage_bar(stages: tuple[tuple[str, float], ...], width: int) -> Text:
     """Stages as lengths, a stroke between them: of each name as many letters as its share has room for."""
     whole, bar = sum(seconds for _, seconds in stages), Text()
     for number, (stage, seconds) in enumerate(stages):
-        length = round(width * seconds / whole) if whole else 0
+        # Prometheus may also answer NaN.
+        length = round(width * seconds / whole) if whole and math.isfinite(seconds / whole) else 0
         stroke = "|" if number and length > 1 else ""
         name = plain(stage)[: length - len(stroke)]
         bar.append(stroke, style="dim")

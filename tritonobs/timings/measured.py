@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
@@ -301,7 +302,9 @@ def histograms(rows: Mapping[tuple[str, ...], float]) -> dict[tuple[str, ...], d
     """Counts by upper bound, of each subject, from rows whose last label is the bound."""
     found: dict[tuple[str, ...], dict[float, float]] = {}
     for (*subject, le), count in rows.items():
-        found.setdefault(tuple(subject), {})[float(le)] = count
+        # Others may write such a series without a bound, or with a word for one.
+        with suppress(ValueError):
+            found.setdefault(tuple(subject), {})[float(le)] = count
     return found
 
 
@@ -330,10 +333,10 @@ def bucket_quantile(ratio: float, buckets: Mapping[float, float]) -> float | Non
 def tells(ratio: float, samples: float | None) -> bool:
     """Whether this many observations have this quantile: one in a hundred above the P99 takes a hundred.
 
-    None, where the number is not known, is taken for enough.
+    None or NaN, where the number is not known, is taken for enough.
     """
     # Rates are read between scrapes, so their sums are whole numbers only nearly.
-    return samples is None or round(samples) * (1 - ratio) >= 1 - 1e-9
+    return samples is None or not math.isfinite(samples) or round(samples) * (1 - ratio) >= 1 - 1e-9
 
 
 def highest_told(buckets: Mapping[float, float], samples: float) -> float | None:

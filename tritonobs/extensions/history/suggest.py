@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -131,7 +132,7 @@ def operations_in_history(prometheus: PrometheusClient, span: Span, *, model: st
             sum(value for key, value in found.items() if key[1] == model)
             for found in (succeeded, seen["spent"].get(at, {}))
         )
-        if whole.requests > 0 and good > 0:
+        if 0 < whole.requests < math.inf and 0 < good < math.inf and math.isfinite(spent):
             operations.append(
                 Operation(qps=whole.requests, seconds=spent / 1e6 / good, failed_ratio=whole.ratio or 0.0)
             )
@@ -151,7 +152,8 @@ def _binned(moments: Sequence[Operation]) -> tuple[Operation, ...]:
     """One operation for every range of rates, so that a long night does not outweigh a short rush."""
     if not moments:
         return ()
-    width = max(moment.qps for moment in moments) / _BINS
+    # The smallest numbers there are become 0 when they are divided.
+    width = max(moment.qps for moment in moments) / _BINS or math.inf
     bins: dict[int, list[Operation]] = {}
     for moment in moments:
         # The highest rate itself would be a bin of its own behind the last.

@@ -107,8 +107,8 @@ def timing_evidence(change: Change) -> tuple[Evidence, ...]:
 
 
 def figure(value: float) -> str:
-    """Three digits of a finite number, and no exponent: 1234 tokens are `1230`."""
-    return format_number(float(f"{value:.3g}"))
+    """Three digits, and no exponent: 1234 tokens are `1230`. Prometheus may also answer NaN."""
+    return format_number(float(f"{value:.3g}")) if math.isfinite(value) else "unknown"
 
 
 def plural(number: int, what: str) -> str:

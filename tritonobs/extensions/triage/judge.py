@@ -5,6 +5,7 @@ Servers are named as people named them; Prometheus' label `instance` is an addre
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -71,7 +72,11 @@ def triage(snapshot: Snapshot) -> Verdict:
     """Judge a snapshot; the same snapshot gives the same verdict."""
     view = View(snapshot)
     found = _merged(
-        [replace(cause, check=name) for name, check in CHECKS.items() for cause in check.judge(view)]
+        [
+            replace(cause, check=name, since=_moment(cause.since))
+            for name, check in CHECKS.items()
+            for cause in check.judge(view)
+        ]
     )
     found.sort(key=lambda cause: (-cause.confidence, CHECKS[cause.check].order))
     # What explains may be explained itself; there are no circles, so a first cause always remains.
@@ -157,6 +162,11 @@ def _began_later(view: View, cause: Cause, effect: Cause) -> bool:
 def _family(view: View, model: str) -> frozenset[str]:
     """A model, what calls it, and what those call: the models whose requests touch each other."""
     return view.families.get(model, frozenset({model}))
+
+
+def _moment(since: float | None) -> float | None:
+    """The moment; a series of starts may hold NaN."""
+    return since if since is not None and math.isfinite(since) else None
 
 
 def _dated(view: View, cause: Cause) -> Cause:
