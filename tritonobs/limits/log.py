@@ -168,9 +168,9 @@ class LimitsLog:
 
     def _require_log(self) -> None:
         """Refuse a file that is something else: its last line would be taken for a cut one."""
-        *whole, torn = self._data().split(b"\n")
+        *whole, torn = written = self._data().split(b"\n")
         begun = not whole and torn.startswith(b'{"')
-        if (any(whole) or torn) and not begun and not any(map(parse_line, whole)):
+        if any(written) and not begun and not any(map(parse_line, written)):
             raise FileUnusable(self.path, "is another file, without a line of such a log; name a new one")
 
     def _heal(self) -> None:
