@@ -58,9 +58,10 @@ def test_weights_make_the_sample_the_whole(rig: TracedRig) -> None:
     assert rig.settle("tritonobs_trace_requests_total", whole + 30, **own) == whole + 30
     assert rig.count("tritonobs_trace_samples_total", **own) == before["tritonobs_trace_samples_total"] + 6
     parent = f"00-{'ab' * 16}-{'12' * 8}-01"
-    rig.ask("quick", 0.05, traceparent=parent)
+    # Longer than a busy machine holds up one of the others.
+    rig.ask("quick", 1.5, traceparent=parent)
     assert rig.settle("tritonobs_trace_requests_total", whole + 31, **own) == whole + 31
-    assert "ab" * 16 in {each.traced.call.trace_id for each in rig.slow("quick")}
+    assert rig.slow("quick")[0].traced.call.trace_id == "ab" * 16
     rig.api.trace("quick", {"trace_level": None, "trace_rate": None, "trace_count": None})
 
 

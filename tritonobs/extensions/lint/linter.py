@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import astuple, dataclass, field, replace
 from pathlib import Path
@@ -26,7 +26,7 @@ from tritonobs.extensions.lint.located import Located, Source, Unreadable, part,
 from tritonobs.extensions.lint.mixins import SUFFIXES as JSONNET
 from tritonobs.extensions.lint.mixins import Mixins, Value
 from tritonobs.extensions.lint.objects import TEMPLATE, Found, read_documents
-from tritonobs.extensions.lint.shapes import shapes_of_records
+from tritonobs.extensions.lint.shapes import Shape, shapes_of_records
 from tritonobs.extensions.lint.tree import Call, Selector, Unparsed, parse, selectors, walk
 from tritonobs.findings import Finding, Place, Severity
 from tritonobs.render.jsonnet import NOTHING, External, Refused
@@ -170,14 +170,18 @@ class Linter:
     def _mentions(self, text: str) -> bool:
         return (_MENTIONS if self._recorded is None else self._recorded).search(text) is not None
 
-    def _read_readers(self) -> None:
-        """Read the files that name no series of Triton but a record of some."""
+    def _records(self) -> Mapping[str, Shape]:
+        """What records measure; files that name no series of Triton but a record of some are read for it."""
+        shapes, before = self._shapes(), len(self._found.expressions)
         left, self._left = self._left, []
-        names = left and shapes_of_records(self._found.expressions, reasons=self._options.settings.reasons)
-        if names:
-            self._recorded = re.compile("|".join(map(re.escape, sorted(names, key=len, reverse=True))))
+        if shapes and left:
+            self._recorded = re.compile("|".join(map(re.escape, shapes)))
             for path in left:
                 self.read_file(path, named=False)
+        return shapes if len(self._found.expressions) == before else self._shapes()
+
+    def _shapes(self) -> Mapping[str, Shape]:
+        return shapes_of_records(self._found.expressions, reasons=self._options.settings.reasons)
 
     def read_text(self, text: str, file: str, *, named: bool = True) -> None:
         """Read a text that stands in `file`."""
@@ -198,8 +202,7 @@ class Linter:
         """Judge everything that was read."""
         for value in self._mixins.values():
             self._value(value)
-        self._read_readers()
-        known = self._known()
+        known = self._known(self._records())
         for expression in self._found.expressions:
             self._judge(expression, known, live)
         self._routes(known)
@@ -289,12 +292,11 @@ class Linter:
             with suppress(Unreadable):
                 read_documents(text, self._found)
 
-    def _known(self) -> Known:
+    def _known(self, shapes: Mapping[str, Shape]) -> Known:
         watched = any(_watches(one) for one in self._found.expressions if one.use == "alert")
-        reasons = self._options.settings.reasons
         return Known(
             records=frozenset(self._found.records),
-            shapes=shapes_of_records(self._found.expressions, reasons=reasons),
+            shapes=shapes,
             alerts=frozenset(self._found.alerts),
             watched=watched,
         )
