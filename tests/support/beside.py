@@ -93,6 +93,8 @@ class Beside:
     """Those that agree on average: a scrape counts in one evaluation or in the next."""
     JITTER: ClassVar[float] = 0.0
     """How much farther apart these may be than others."""
+    JITTER_SECONDS: ClassVar[int] = 60
+    """Over how long they are averaged."""
 
     folder: Path
     scrape_seconds: int = 2

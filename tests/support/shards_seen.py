@@ -27,8 +27,6 @@ NONE: Final = r"(?!)"
 _LOOK_SECONDS: Final = 3
 _SAMPLES: Final = 8
 """Of a record; on a busy machine several in a row may lack a scrape."""
-_JITTER_SECONDS: Final = 60
-"""Jittery records are compared by their mean over so many seconds."""
 _UNSTEADY = re.compile(
     r".+:mean1h|.+tokens_per_requests.+|.+_age_seconds:max"
     r"|slo:(?:sli_bad_requests:(?:sum.+|suspected.*)|error_budget_burn_fast:near|sli_\w+:rarely_sampled|sli_error:ratio_rate7d|period_.+|time_to_.+)"
@@ -215,7 +213,7 @@ def _look(tiers: Beside, names: Mapping[str, int], tolerance: float) -> tuple[in
     for name, seconds in names.items():
         jittery = re.fullmatch(tiers.JITTERY, name) is not None
         middle = f"quantile_over_time(0.5, {name}{_ROWS}[{tiers.window(seconds)}s])"
-        query = f"avg_over_time({name}{_ROWS}[{_JITTER_SECONDS}s])" if jittery else middle
+        query = f"avg_over_time({name}{_ROWS}[{tiers.JITTER_SECONDS}s])" if jittery else middle
         allowed = tolerance + tiers.JITTER if jittery else tolerance
         ours, theirs = (
             {labelled(row.labels): row.value for row in client.query(query, at=at)} for client in (one, whole)
