@@ -26,6 +26,14 @@ def test_parse_duration_refuses_what_prometheus_refuses(text):
         units.parse_duration(text)
 
 
+@pytest.mark.parametrize("text", ["9223372037s", "999999999999999w", "15251w"])
+def test_parse_duration_refuses_what_is_too_long_for_prometheus(text):
+    """It counts in nanoseconds of 63 bits; so long a duration is a traceback elsewhere."""
+    assert units.parse_duration("9223372036s") == units.MAX_SECONDS
+    with pytest.raises(ValueError, match=f"is too long; .* at most {units.MAX_SECONDS}s"):
+        units.parse_duration(text)
+
+
 @pytest.mark.parametrize(
     ("seconds", "text"),
     [("0.25", "250ms"), ("5400", "1h30m"), ("2592000", "30d"), ("0", "0s"), ("90061.5", "1d1h1m1s500ms")],

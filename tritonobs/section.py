@@ -15,6 +15,7 @@ from pydantic import (
     ModelWrapValidatorHandler,
     ValidationError,
     ValidationInfo,
+    WithJsonSchema,
     field_validator,
     model_validator,
 )
@@ -52,7 +53,15 @@ def _several(value: object) -> object:
     return [value] if isinstance(value, (str, int, float, bool)) else value
 
 
-Texts = Annotated[tuple[str, ...], BeforeValidator(_several), Field(min_length=1, max_length=MOST_ENTRIES)]
+_TEXT = {"type": ["string", "number", "boolean"]}
+Texts = Annotated[
+    tuple[str, ...],
+    BeforeValidator(_several),
+    Field(min_length=1, max_length=MOST_ENTRIES),
+    WithJsonSchema(
+        {"anyOf": [_TEXT, {"type": "array", "items": _TEXT, "minItems": 1, "maxItems": MOST_ENTRIES}]}
+    ),
+]
 """One text or a list of them."""
 LabelName = Annotated[str, Field(pattern=r"^[a-zA-Z_][a-zA-Z0-9_]*$")]
 Match = Annotated[dict[LabelName, Texts], Field(max_length=MOST_ENTRIES)]

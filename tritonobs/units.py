@@ -15,6 +15,8 @@ MAX_DIGITS = 40
 """The most characters of a number."""
 MAX_EXPONENT = 20
 """Numbers but 0 are at least 1e-20 and below 1e21."""
+MAX_SECONDS = 9_223_372_036
+"""The longest duration, 292 years: Prometheus counts in nanoseconds of 63 bits and refuses longer ones."""
 _NUMBER = re.compile(r"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]{1,3})?")
 _MOMENT = re.compile(
     r"([0-9]{4}-[0-9]{2}-[0-9]{2})[Tt ]([0-9]{2}:[0-9]{2})(?::([0-9]{2})(?:\.([0-9]{1,9}))?)?"
@@ -45,14 +47,18 @@ def parse_duration(text: str) -> Decimal:
     """Seconds from Prometheus' own notation: `250ms`, `5m`, `1h30m`, `30d`.
 
     Raises:
-        ValueError: the text is not a duration; the message says what is allowed.
+        ValueError: the text is not a duration, or is longer than `MAX_SECONDS`; the message says what is
+            allowed.
     """
     match = _DURATION.fullmatch(text.strip())
     if not match or not any(match.groups()):
         raise ValueError(f"{_short(text)} is not a duration; write one like 250ms, 30s, 5m, 1h30m or 30d")
     values = zip(("w", "d", "h", "m", "s", "ms"), match.groups(), strict=True)
     milliseconds = sum(_DURATION_UNITS[unit] * int(count) for unit, count in values if count)
-    return Decimal(milliseconds) / 1000
+    seconds = Decimal(milliseconds) / 1000
+    if seconds > MAX_SECONDS:
+        raise ValueError(f"{_short(text)} is too long; Prometheus reads durations of at most {MAX_SECONDS}s")
+    return seconds
 
 
 def format_duration(seconds: Decimal | float) -> str:

@@ -51,6 +51,15 @@ def test_a_snapshot_that_cannot_be_kept_is_a_sentence(target: str, said: str, tm
     assert len(done.stderr.splitlines()) == 1
 
 
+def test_a_build_that_cannot_be_written_is_a_sentence(tmp_path: Path) -> None:
+    """It is no finding about the fleet file, whose status is 1."""
+    fleet = Path(__file__).parents[2] / "examples" / "fleet.yaml"
+    done = _run("build", str(fleet), "-o", "/proc/rules", folder=tmp_path)
+
+    said = "tritonobs: /proc/rules/prometheus/prometheus.yml: cannot be written: No such file or directory"
+    assert (done.returncode, done.stderr.decode().splitlines()[-1]) == (3, said)
+
+
 @pytest.mark.parametrize("command", [("schema",), ("--help",), ("triage", "--load", str(SAVED))])
 def test_a_full_disk_behind_stdout_is_a_sentence(command: tuple[str, ...], tmp_path: Path) -> None:
     """Redirected into a file on a full disk: not a word of Python."""

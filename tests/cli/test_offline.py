@@ -76,6 +76,21 @@ def test_validate_warns_of_every_secret_at_once(run: Run, fleet_file: Path) -> N
     ]
 
 
+def test_validate_refuses_a_log_of_limits_that_is_the_fleet_file(run: Run, fleet_file: Path) -> None:
+    """As `limits` and `serve` do, which would come later."""
+    text = fleet_file.read_text()
+    fleet_file.write_text(f"{text}\nlimits_log: ./{fleet_file.name}\n")
+
+    done = run("validate", fleet_file.name)
+
+    line = text.count("\n") + 2
+    said = f"'./{fleet_file.name}' is the fleet file itself; name another file"
+    assert (done.returncode, done.stdout.splitlines()) == (
+        1,
+        [f"{fleet_file.name}:{line}:13: limits_log: {said}"],
+    )
+
+
 def test_validate_warns_of_a_file_of_targets_that_cannot_be_read(run: Run, fleet_file: Path) -> None:
     """Where it is on this machine, at its place in the fleet file."""
     fleet_file.write_text("fleet: a\nreplicas: {file: {path: t.json}}\nmodels: {m: {}}\n")

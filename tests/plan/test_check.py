@@ -267,6 +267,20 @@ CASES = [
         id="a version above its model",
     ),
     pytest.param(
+        "models: {a: {qps_limit: 5, versions: {1: {qps_limit: 9}}}}\nprometheus: {retention: 15d}",
+        [
+            (
+                "WARNING fleet.yaml:3:54: models.a.versions.1.qps_limit: "
+                "9 is above the limit of the whole model (5), which is reached first"
+            ),
+            (
+                "ERROR fleet.yaml:4:25: prometheus.retention: 15d is shorter than slo_period (30d) "
+                "(Prometheus would forget part of the error budget)"
+            ),
+        ],
+        id="limits beside an error elsewhere",
+    ),
+    pytest.param(
         "models: {p: {pipeline: bls, calls: {a: 3}, qps_limit: 20}, a: {qps_limit: 30}}",
         [
             (

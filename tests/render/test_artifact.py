@@ -3,7 +3,7 @@
 import pytest
 import yaml
 
-from tritonobs.errors import RenderFailed
+from tritonobs.errors import FileUnusable
 from tritonobs.render.artifact import Artifact, write_artifacts, yaml_text
 
 
@@ -29,7 +29,7 @@ def test_a_folder_that_is_a_file_is_our_error(tmp_path):
     """The text names the file."""
     (tmp_path / "a").write_text("", encoding="utf-8")
 
-    with pytest.raises(RenderFailed, match=r"b\.txt: cannot be written"):
+    with pytest.raises(FileUnusable, match=r"b\.txt: cannot be written"):
         write_artifacts([Artifact(path="a/b.txt", text="")], tmp_path)
 
 

@@ -73,12 +73,17 @@ def test_the_examples_fit_the_schema_and_the_loader(path: Path) -> None:
     assert read_text(text, str(path)).findings == ()
 
 
+ROUTE = "models: {{a: }}\nnotify: {{webhook: {{r: {{url_file: url}}}}, routes: [{{match: {}, to: {}}}]}}"
 TAKEN = [
     pytest.param("models: {a: , b: {versions: {'1': }}}", id="nothing to say"),
     pytest.param("models: {a: {slos: {up: none}}}", id="a promise taken back"),
     pytest.param("models: {a: {qps_limit: unlimited}}", id="unlimited"),
     pytest.param("models: {p: {pipeline: bls, calls: {a: 2, b: {model: a}}}, a: }", id="calls in both forms"),
     pytest.param("models: {a: {slos: {up: {objective: 0.999}}}}", id="a ratio"),
+    pytest.param(
+        ROUTE.format("{severity: critical, model: [a, b], version: 1}", "r"), id="one text, several"
+    ),
+    pytest.param(ROUTE.format("{severity: critical}", "[r]"), id="a list of one"),
 ]
 
 
@@ -96,6 +101,9 @@ REFUSED = [
     pytest.param("models: {a: {versions: {v1: {}}}}", id="a version that is none"),
     pytest.param("models: {a: {pipeline: ensembel}}", id="a misspelt word"),
     pytest.param("models: {}", id="no models"),
+    pytest.param(ROUTE.format("{severity: []}", "r"), id="no values of a label"),
+    pytest.param(ROUTE.format("{severity: {a: b}}", "r"), id="a mapping for a label"),
+    pytest.param(ROUTE.format("{severity: critical}", "[]"), id="a route to no receiver"),
 ]
 
 

@@ -21,8 +21,8 @@ class Tiers(Beside):
     # On a busy machine a server's scrapes may fall beside the evaluations of one and not of the other, for as
     # long as both run: 20 requests in each evaluation of one, 30 and 10 in turn in the other.
     JITTERY: ClassVar[str] = r".+:increase"
-    # Six evaluations. A minute had the start of requests in it at the first look, and after a lost sample no look
-    # of the following 45 s was without it.
+    # Six evaluations. A minute had the start of requests in it at the first look, and after a lost sample no
+    # look of the following 45 s was without it.
     JITTER_SECONDS: ClassVar[int] = 36
 
     def start(self, held: ExitStack) -> None:

@@ -10,8 +10,9 @@ import click
 
 from tritonobs.cli.say import say
 from tritonobs.cli.values import FLEET, FORMAT, Address, examine, line_of, value_of, worst
-from tritonobs.errors import SecretUnusable, TritonobsError
+from tritonobs.errors import SecretUnusable, SpecInvalid, TritonobsError
 from tritonobs.findings import Finding, Severity
+from tritonobs.limits.change import log_path
 from tritonobs.plan.build import build_plan
 from tritonobs.plan.fleet import Plan, TargetsFile
 from tritonobs.report.formats import json_text
@@ -40,7 +41,7 @@ def validate(*, fleet: Path, fail_on: str, prometheus_url: str | None, form: str
     if worst(findings) is not Severity.ERROR:
         spec = load_fleet(fleet)
         plan = build_plan(spec, fleet.absolute().parent)
-        findings = (*findings, *_targets(spec, plan), *_secrets(spec, plan))
+        findings = (*findings, *_log(spec, fleet), *_targets(spec, plan), *_secrets(spec, plan))
         if prometheus_url:
             findings = (*findings, *_compared(plan, str(fleet), prometheus_url))
     if form == "json":
@@ -64,6 +65,15 @@ def schema(*, as_markdown: bool) -> None:
         say(markdown(mixin_knobs({})))
     else:
         say(json_text(json_schema()))
+
+
+def _log(spec: Spec, fleet: Path) -> tuple[Finding, ...]:
+    """A log of limits that cannot be one."""
+    try:
+        log_path(spec, fleet)
+    except SpecInvalid as error:
+        return error.findings
+    return ()
 
 
 def _secrets(spec: Spec, plan: Plan) -> Iterator[Finding]:

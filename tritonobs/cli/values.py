@@ -64,14 +64,17 @@ def duration_seconds(value: object) -> float:
 def _unix_seconds(value: object) -> float:
     """Unix seconds of `now`, `now-2h`, a moment with its time zone, or Unix seconds."""
     text = str(value).strip()
+    if text == "now":
+        return time.time()
+    if text.startswith("now-"):
+        moment = time.time() - float(parse_duration(text.removeprefix("now-")))
+        if moment < 0:
+            raise ValueError(f"{text} is before 1970")
+        return moment
+    # Milliseconds, as in links of Grafana, have 13 digits and are refused.
+    if re.fullmatch(r"[0-9]{1,10}(\.[0-9]{1,9})?", text):
+        return float(text)
     try:
-        if text == "now":
-            return time.time()
-        if text.startswith("now-"):
-            return time.time() - float(parse_duration(text.removeprefix("now-")))
-        # Milliseconds, as in links of Grafana, have 13 digits and are refused.
-        if re.fullmatch(r"[0-9]{1,10}(\.[0-9]{1,9})?", text):
-            return float(text)
         return parse_moment(text).timestamp()
     except ValueError as error:
         raise ValueError(f"{error}, or now, now-2h or Unix seconds") from None

@@ -86,13 +86,16 @@ def log_path(spec: Spec, path: Path) -> Path:
     """
     real = path.resolve()
     usual, linked = (real.parent / f"{stem}.limits.jsonl" for stem in (real.stem, path.stem))
-    named = os.environ.get(LIMITS_LOG_VARIABLE) or spec.limits_log
+    forced = os.environ.get(LIMITS_LOG_VARIABLE)
+    named = forced or spec.limits_log
     if not named:
         return linked if linked.exists() and not usual.exists() else usual
     log = real.parent / named
     if log.resolve() == real:
-        place, message = Place(file=str(path)), f"{named!r} is the fleet file itself; name another file"
-        raise SpecInvalid([Finding(place=place, path="limits_log", message=message)])
+        message = f"{named!r} is the fleet file itself; name another file"
+        if forced:
+            message = f"{LIMITS_LOG_VARIABLE}={message}"
+        raise SpecInvalid([spec.source.finding(() if forced else ("limits_log",), message)])
     return log
 
 

@@ -118,16 +118,17 @@ def build_plan(spec: Spec, base: Path) -> Plan:
 
 def check(spec: Spec) -> tuple[Finding, ...]:
     """Every finding about a spec whose fields are well-formed, in the order of the file."""
+    calls = abridged(_calls(spec))
     found = [
         *_cluster(spec),
         *abridged(_replicas(spec)),
         *_links(spec),
         *_annotations(spec),
         *_times(spec),
-        *abridged(_calls(spec)),
+        *calls,
     ]
     # Limits follow calls: a circle or a call of an unknown model would raise in their arithmetic.
-    if not any(finding.severity is Severity.ERROR for finding in found):
+    if not any(finding.severity is Severity.ERROR for finding in calls):
         found += abridged(limit_findings(spec, build_models(spec)))
     for findings in (slo_findings, rules_findings, notify_findings, autoscaling_findings):
         found += abridged(findings(spec))

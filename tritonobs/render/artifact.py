@@ -14,6 +14,7 @@ from pathlib import Path, PurePosixPath
 import yaml
 
 from tritonobs.errors import RenderFailed
+from tritonobs.files import refused
 from tritonobs.outside import shown
 
 _TIMEOUT_SECONDS = 120
@@ -68,7 +69,7 @@ def write_artifacts(artifacts: Iterable[Artifact], folder: Path) -> tuple[Path, 
     A reader sees the old file or the new one, never half of one; an unchanged file is not touched.
 
     Raises:
-        RenderFailed: the folder cannot be written to.
+        FileUnusable: a file cannot be written; those before it are.
     """
     return tuple(path for artifact in artifacts if (path := _write(artifact, folder)))
 
@@ -76,15 +77,13 @@ def write_artifacts(artifacts: Iterable[Artifact], folder: Path) -> tuple[Path, 
 def _write(artifact: Artifact, folder: Path) -> Path | None:
     path = folder / artifact.path
     data = artifact.text.encode()
-    try:
+    with refused(path, "written"):
         if path.is_file() and path.read_bytes() == data:
             return None
         path.parent.mkdir(parents=True, exist_ok=True)
         new = path.with_name(f".{path.name}.new")
         new.write_bytes(data)
         new.replace(path)
-    except OSError as error:
-        raise RenderFailed(f"{path}: cannot be written: {error.strerror}") from error
     return path
 
 
