@@ -100,6 +100,81 @@ def test_an_end_is_told_though_its_beginning_is_dated_anew(bench, alert, payload
     run_virtual(main())
 
 
+def _ended(alert, *, began_minutes: float, ended_minutes: float):
+    """An end, in minutes after `LATER`."""
+    moments = [NOW + timedelta(hours=1, minutes=minutes) for minutes in (began_minutes, ended_minutes)]
+    began, ended = (moment.isoformat() for moment in moments)
+    return alert(model="m", startsAt=began, endsAt=ended, status="resolved")
+
+
+def test_the_end_of_an_earlier_episode_that_comes_late_is_not_sent(bench, alert, payload) -> None:
+    """An Alertmanager that was cut off brings it while the alert fires again; what is the end is."""
+    firing, _ = _pair(alert, "m")
+    late = _ended(alert, began_minutes=-30, ended_minutes=-5)
+
+    async def main() -> None:
+        one = bench()
+        assert (await one.committer.commit(payload(firing, group="a"))).accepted
+        assert (await one.committer.commit(payload(late, group="b"))).accepted
+        assert one.named == ["m:firing"]
+        assert (await one.committer.commit(payload(_ended(alert, began_minutes=0, ended_minutes=5)))).accepted
+        assert one.named == ["m:firing", "m:resolved"]
+
+    run_virtual(main())
+
+
+def test_an_end_is_told_though_its_start_is_of_another_prometheus(bench, alert, payload) -> None:
+    """Of two, Alertmanager takes the earlier start once it has heard of both."""
+    firing, _ = _pair(alert, "m")
+    end = _ended(alert, began_minutes=-0.2, ended_minutes=5)
+
+    async def main() -> None:
+        one = bench()
+        await one.committer.commit(payload(firing))
+        await one.committer.commit(payload(end))
+        assert one.named == ["m:firing", "m:resolved"]
+
+    run_virtual(main())
+
+
+@pytest.mark.parametrize("first", ["the end", "the beginning"])
+def test_a_late_end_does_not_replace_the_beginning_it_waits_with(bench, alert, payload, first: str) -> None:
+    """Both are in one digest: what fires now is told."""
+    firing, _ = _pair(alert, "m")
+    late = _ended(alert, began_minutes=-30, ended_minutes=-5)
+    calls = [payload(late, group="b"), payload(firing, group="a")]
+
+    async def main() -> None:
+        one = bench()
+        both = calls if first == "the end" else calls[::-1]
+        answers = await asyncio.gather(*map(one.committer.commit, both))
+        assert all(answer.accepted for answer in answers)
+        assert one.named == ["m:firing"]
+
+    run_virtual(main())
+
+
+def test_a_late_end_is_sent_to_the_chat_that_knows_no_later_episode(bench, alert, payload) -> None:
+    """The failover robot was sent the earlier one, and waits for its end."""
+    earlier = alert(model="m", startsAt=(NOW + timedelta(minutes=30)).isoformat())
+    firing, _ = _pair(alert, "m")
+    late = _ended(alert, began_minutes=-30, ended_minutes=-5)
+
+    async def main() -> None:
+        one = bench("oncall", "backup", answers={"oncall": [Unreachable("no connection")]})
+        await one.committer.commit(payload(earlier))
+        await asyncio.sleep(90)
+        await one.committer.commit(payload(firing))
+        await one.committer.commit(payload(late))
+        assert [(robot, names) for _, robot, names in one.sent] == [
+            ("backup", ["m:firing"]),
+            ("oncall", ["m:firing"]),
+            ("backup", ["m:resolved"]),
+        ]
+
+    run_virtual(main())
+
+
 @pytest.mark.parametrize(
     "refusal",
     [

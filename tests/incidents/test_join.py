@@ -275,6 +275,25 @@ def test_two_incidents_that_an_older_alert_joins_keep_the_first_id(life, fleet) 
     assert (first.id, What.JOINED) in [(change.incident, change.what) for change in step.changes]
 
 
+@pytest.mark.parametrize(
+    ("since", "until", "over"),
+    [
+        pytest.param(60, 200, False, id="of an earlier episode"),
+        pytest.param(290, 400, True, id="with the start that another Prometheus gave"),
+    ],
+)
+def test_an_end_that_comes_late_is_of_its_own_episode(life, fleet, since, until, over) -> None:
+    """The alert fires since 300; what ended before is no end of that."""
+    listener = Listener(fleet=fleet)
+    listener.hear(310, [alert_of(life(FAST, 300, model="ocr"), 310)])
+
+    (incident,) = listener.hear(410, [alert_of(life(FAST, since, until, model="ocr"), 410)]).incidents
+
+    (alert,) = incident.alerts
+    assert (alert.firing, alert.times) == (not over, 1)
+    assert incident.ended == (EPOCH + until if over else None)
+
+
 def test_an_alert_of_which_nothing_is_heard_for_days_is_over(life, fleet) -> None:
     """Alertmanager repeats every three days; after four nothing can come."""
     listener = Listener(fleet=fleet)

@@ -204,12 +204,12 @@ class Committer:
         calls = self._without_accepted(calls)
         if not calls:
             return
-        # Of two calls about one alert the later has its newer state, and both are settled by it.
-        newest: dict[str, Alert] = {}
-        for call in calls:
-            newest.update({alert.fingerprint: alert for alert in call.alerts})
+        newest = _newest(alert for call in calls for alert in call.alerts)
         line = Line(robot=self._name, lanes=self._lanes(), compose=self._compose)
-        sifted = await self._sieve.sift(self._name, tuple(newest.values()))
+        late = frozenset(one.state for one in newest.values() if line.late(one))
+        sifted = await self._sieve.sift(
+            self._name, tuple(one for one in newest.values() if one.state not in late)
+        )
         due = [
             one for one in newest.values() if one.state not in sifted.known and one.state not in sifted.later
         ]
@@ -271,6 +271,16 @@ class Committer:
             self._name, accepted=answer.accepted, seconds=asyncio.get_running_loop().time() - arrived
         )
         return answer
+
+
+def _newest(alerts: Iterable[Alert]) -> dict[str, Alert]:
+    """The newest state of each alert, by which all are settled: the last one, but an end that comes late."""
+    newest: dict[str, Alert] = {}
+    for alert in alerts:
+        before = newest.get(alert.fingerprint)
+        if before is None or not before.firing or not alert.ended_before(before.starts_at):
+            newest[alert.fingerprint] = alert
+    return newest
 
 
 def _settle(call: _Call, answer: Answer) -> None:

@@ -319,7 +319,11 @@ class Sent:
 
     def has(self, alert: Alert) -> bool:
         """Whether it was, or may have been, sent while firing, and not sent as resolved."""
-        return alert.fingerprint in self._firing
+        return alert.fingerprint in self._firing and not self.has_later(alert)
+
+    def has_later(self, alert: Alert) -> bool:
+        """Whether it is an end that comes late: the alert fires again, and this was sent."""
+        return alert.ended_before(self._firing.get(alert.fingerprint))
 
     def may_have(self, alert: Alert) -> bool:
         """Whether it began before this record did."""

@@ -63,6 +63,13 @@ class Alert(_Said):
         """Whether it is on."""
         return self.status == "firing"
 
+    def ended_before(self, began: datetime | None) -> bool:
+        """Whether it is the end of an earlier episode than the one that began at that moment.
+
+        Starts do not tell: of two Prometheus servers Alertmanager takes the earlier one, at any time.
+        """
+        return not self.firing and self.ends_at is not None and began is not None and self.ends_at < began
+
     @cached_property
     def fingerprint(self) -> str:
         """Alertmanager's, or one made of the labels: the same alert always has the same."""

@@ -176,8 +176,9 @@ def _heard_again(one: Episode, alert: Alert, now: float) -> Episode:
         began=min(one.began, starts),
         fired=one.fired or alert.firing,
     )
-    again = alert.starts_at != one.alert.starts_at
-    if again and starts < one.latest:
+    other = alert.starts_at != one.alert.starts_at
+    again = other and starts >= one.latest
+    if other and not again and (alert.firing or not alert.ends_at or alert.ends_at.timestamp() < one.latest):
         # Old news that came late.
         return known
     latest = min(starts, now) if again else one.latest
