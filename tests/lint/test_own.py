@@ -75,15 +75,21 @@ def test_our_rules_and_boards_read_series_of_the_catalogue():
     assert {one for one in names if one.startswith(OURS) and not catalogue().find(one)} == set()
 
 
-def test_a_thousand_expressions_take_less_than_two_seconds_of_work():
-    """Parsed and judged; the time of this process, because others may be busy."""
+def test_a_thousand_expressions_take_hardly_more_work_than_their_yaml():
+    """Parsed and judged: less than 2.8 times what PyYAML takes to read them, 1.4 to 1.9 as measured.
+
+    Two seconds on a quiet machine; on a busy one both take longer.
+    """
     rules = _rules({})
     many = [dict(rule, expr=f"{rule['expr']} # {number}") for number in range(4) for rule in rules][:1000]
+    text = yaml.safe_dump({"groups": [{"name": "g", "rules": many}]})
     linter = Linter(Options())
-    linter.read_text(yaml.safe_dump({"groups": [{"name": "g", "rules": many}]}), "many.yml")
+    linter.read_text(text, "many.yml")
 
     began = time.process_time()
+    yaml.safe_load(text)
+    read = time.process_time()
     result = linter.result()
 
     assert result.expressions == 1000
-    assert time.process_time() - began < 2
+    assert time.process_time() - read < 2.8 * (read - began)
