@@ -101,15 +101,15 @@ def test_an_end_is_told_though_its_beginning_is_dated_anew(bench, alert, payload
 
 
 def _ended(alert, *, began_minutes: float, ended_minutes: float):
-    """An end, in minutes after `LATER`."""
-    moments = [NOW + timedelta(hours=1, minutes=minutes) for minutes in (began_minutes, ended_minutes)]
+    """An end, in minutes after `EARLIER`."""
+    moments = [NOW + timedelta(hours=-1, minutes=minutes) for minutes in (began_minutes, ended_minutes)]
     began, ended = (moment.isoformat() for moment in moments)
     return alert(model="m", startsAt=began, endsAt=ended, status="resolved")
 
 
 def test_the_end_of_an_earlier_episode_that_comes_late_is_not_sent(bench, alert, payload) -> None:
     """An Alertmanager that was cut off brings it while the alert fires again; what is the end is."""
-    firing, _ = _pair(alert, "m")
+    firing, _ = _pair(alert, "m", EARLIER)
     late = _ended(alert, began_minutes=-30, ended_minutes=-5)
 
     async def main() -> None:
@@ -125,7 +125,7 @@ def test_the_end_of_an_earlier_episode_that_comes_late_is_not_sent(bench, alert,
 
 def test_an_end_is_told_though_its_start_is_of_another_prometheus(bench, alert, payload) -> None:
     """Of two, Alertmanager takes the earlier start once it has heard of both."""
-    firing, _ = _pair(alert, "m")
+    firing, _ = _pair(alert, "m", EARLIER)
     end = _ended(alert, began_minutes=-0.2, ended_minutes=5)
 
     async def main() -> None:
@@ -137,10 +137,25 @@ def test_an_end_is_told_though_its_start_is_of_another_prometheus(bench, alert, 
     run_virtual(main())
 
 
+def test_an_end_is_told_though_its_start_lies_ahead(bench, alert, payload) -> None:
+    """Alertmanager takes the planned end for the start where an alert was posted with an end alone."""
+    planned = (NOW + timedelta(minutes=10)).isoformat()
+    firing = alert(model="m", startsAt=planned)
+    over = alert(model="m", startsAt=NOW.isoformat(), endsAt=NOW.isoformat(), status="resolved")
+
+    async def main() -> None:
+        one = bench()
+        await one.committer.commit(payload(firing))
+        await one.committer.commit(payload(over))
+        assert one.named == ["m:firing", "m:resolved"]
+
+    run_virtual(main())
+
+
 @pytest.mark.parametrize("first", ["the end", "the beginning"])
 def test_a_late_end_does_not_replace_the_beginning_it_waits_with(bench, alert, payload, first: str) -> None:
     """Both are in one digest: what fires now is told."""
-    firing, _ = _pair(alert, "m")
+    firing, _ = _pair(alert, "m", EARLIER)
     late = _ended(alert, began_minutes=-30, ended_minutes=-5)
     calls = [payload(late, group="b"), payload(firing, group="a")]
 
@@ -156,8 +171,8 @@ def test_a_late_end_does_not_replace_the_beginning_it_waits_with(bench, alert, p
 
 def test_a_late_end_is_sent_to_the_chat_that_knows_no_later_episode(bench, alert, payload) -> None:
     """The failover robot was sent the earlier one, and waits for its end."""
-    earlier = alert(model="m", startsAt=(NOW + timedelta(minutes=30)).isoformat())
-    firing, _ = _pair(alert, "m")
+    earlier = alert(model="m", startsAt=(NOW - timedelta(minutes=90)).isoformat())
+    firing, _ = _pair(alert, "m", EARLIER)
     late = _ended(alert, began_minutes=-30, ended_minutes=-5)
 
     async def main() -> None:

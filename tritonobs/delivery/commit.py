@@ -278,7 +278,7 @@ def _newest(alerts: Iterable[Alert]) -> dict[str, Alert]:
     newest: dict[str, Alert] = {}
     for alert in alerts:
         before = newest.get(alert.fingerprint)
-        if before is None or not before.firing or not alert.ended_before(before.starts_at):
+        if before is None or not before.firing or not alert.ended_before(before.began):
             newest[alert.fingerprint] = alert
     return newest
 

@@ -297,7 +297,7 @@ class Sent:
     def __init__(self, *, since: datetime | None = None, most: int = _MOST) -> None:
         self._most = most
         self._since = since or datetime.now(timezone.utc)
-        self._firing: dict[str, datetime | None] = {}
+        self._firing: dict[str, tuple[datetime | None, datetime | None]] = {}
 
     def add(self, alert: Alert) -> None:
         """An alert was sent; once it is resolved, it is forgotten."""
@@ -306,11 +306,11 @@ class Sent:
         self._firing.pop(key, None)
         if not alert.firing:
             return
-        self._firing[key] = alert.starts_at
+        self._firing[key] = alert.starts_at, alert.began
         if len(self._firing) > self._most:
             # The forgotten alert was sent, so from now on everything as old may have been sent.
-            began = self._firing.pop(next(iter(self._firing)))
-            self._since = max(self._since, began or self._since)
+            starts, _ = self._firing.pop(next(iter(self._firing)))
+            self._since = max(self._since, starts or self._since)
 
     def add_unsure(self, alert: Alert) -> None:
         """An alert may have been sent: if it fires, it counts as sent; if it is resolved, it does not."""
@@ -323,7 +323,8 @@ class Sent:
 
     def has_later(self, alert: Alert) -> bool:
         """Whether it is an end that comes late: the alert fires again, and this was sent."""
-        return alert.ended_before(self._firing.get(alert.fingerprint))
+        _, began = self._firing.get(alert.fingerprint, (None, None))
+        return alert.ended_before(began)
 
     def may_have(self, alert: Alert) -> bool:
         """Whether it began before this record did."""

@@ -9,7 +9,7 @@ import hashlib
 import json
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import datetime, timezone
 from functools import cached_property
 from typing import Annotated, Any, Literal, Protocol
 
@@ -62,6 +62,15 @@ class Alert(_Said):
     def firing(self) -> bool:
         """Whether it is on."""
         return self.status == "firing"
+
+    @cached_property
+    def began(self) -> datetime | None:
+        """When it began, where that is known: not where it lay ahead when this was first asked.
+
+        Of an alert that is posted without a start Alertmanager takes the end for it, which may be planned.
+        """
+        ahead = self.starts_at is not None and self.starts_at > datetime.now(timezone.utc)
+        return None if ahead else self.starts_at
 
     def ended_before(self, began: datetime | None) -> bool:
         """Whether it is the end of an earlier episode than the one that began at that moment.
