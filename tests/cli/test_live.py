@@ -129,6 +129,9 @@ def test_top_says_on_a_terminal_why_it_waits(nobody: str) -> None:
             "is neither auto nor a number from 1 to",
         ),
         (("triage", "--at", "2126-01-01T00:00Z"), "Invalid value for --at: is in the future"),
+        (("triage", "--at", "now-999999999999999w"), "'999999999999999w' is too long; Prometheus reads"),
+        (("snapshot", "fleet", "--from", "now-100000d"), "now-100000d is before 1970"),
+        (("stages", "--window", "106752d"), "'106752d' is too long"),
         (("triage", "--load", "none.json"), "none.json: cannot be read: No such file or directory"),
         pytest.param(
             ("triag",),

@@ -74,18 +74,17 @@ class Line:
 
     def _unsent(self, alert: Alert) -> bool:
         """Whether it is resolved, and certainly none of these robots was sent it."""
-        sent = [lane.sent(self.robot) for lane in self.lanes]
-        if alert.firing or any(one.has(alert) for one in sent):
+        if alert.firing or self._known(alert):
             return False
-        return self.late(alert) or not any(one.may_have(alert) for one in sent)
+        return self.late(alert) or not any(lane.sent(self.robot).may_have(alert) for lane in self.lanes)
 
     def late(self, alert: Alert) -> bool:
         """Whether it is the end of an earlier episode, and no chat has more of that alert than the later one.
 
         A second Alertmanager sends such an end when it was cut off from the first.
         """
-        sent = [lane.sent(self.robot) for lane in self.lanes]
-        return any(one.has_later(alert) for one in sent) and not self._known(alert)
+        later = any(lane.sent(self.robot).has_later(alert) for lane in self.lanes)
+        return later and not self._known(alert)
 
     def _is_for(self, alert: Alert, lane: Lane, named: set[State]) -> bool:
         """A firing alert is for the first robot that accepts it, a resolved one for chats that have it."""

@@ -178,7 +178,9 @@ def _heard_again(one: Episode, alert: Alert, now: float) -> Episode:
     )
     other = alert.starts_at != one.alert.starts_at
     again = other and starts >= one.latest
-    if other and not again and (alert.firing or not alert.ends_at or alert.ends_at.timestamp() < one.latest):
+    # Of two Prometheus servers Alertmanager takes the earlier start, at any time, so starts do not tell.
+    ends = not alert.firing and alert.ends_at is not None and alert.ends_at.timestamp() >= one.latest
+    if other and not again and not ends:
         # Old news that came late.
         return known
     latest = min(starts, now) if again else one.latest
