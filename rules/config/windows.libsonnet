@@ -75,6 +75,9 @@ local scrapes = 4;
     sloSeconds: duration.seconds(config.sloInterval),
     sloFreshWindow: duration.text(2 * duration.seconds(config.sloInterval)),
     sloSampleWindow: duration.text(duration.seconds(config.sloInterval) - 0.001),
+    // How long after it was asked a page has been read and written. Where records come late, all rules wait for that.
+    writtenAfter: '5s',
+    writtenBefore: duration.text(duration.seconds(config.sloInterval) + duration.seconds(config.writtenAfter)),
     // The delay with which the global tier reads increases of shards: time for an evaluation, a federation request, and one
     // that is lost.
     shardDelay: duration.text(std.max(15, evaluationSeconds)),

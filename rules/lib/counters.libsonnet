@@ -31,6 +31,14 @@ local increase =
       (%(now)s unless %(fresh)s)
     |||, { now: now, before: before, fresh: fresh }),
 
+    // The same for a series, which is read twice. A sample gets the time at which its page was asked, and comes when the page
+    // was read. An evaluation between the two would take the older sample, and the next one would take the growth for old, so
+    // both look at a moment at which everything has come.
+    now_written(series):: 'last_over_time(' + series + '[%(sloInterval)s]%(written)s)',
+    before_written(series):: 'last_over_time(' + series + '[%(gapWindow)s]%(writtenBefore)s)',
+    written(series, fresh='on (%(replica_only)s) %(pagesNewWritten)s')::
+      $.each($.now_written(series), $.before_written(series), fresh),
+
     // The increase summed by `by`, for series that never reset, as those of a worker (its name has a pid): less to read and
     // to match. Both windows begin at the same moment, so a series that has ended is in both or in neither. The sum is
     // negative only for a page that was not read before, whose past is not charged. `rows` restricts the series.
@@ -38,13 +46,13 @@ local increase =
       clamp_min(
         sum by (%(by)s) (
           (
-            sum by (%(by)s) (last_over_time(%(series)s[%(gapHeldWindow)s])%(rows)s)
+            sum by (%(by)s) (last_over_time(%(series)s[%(gapHeldWindow)s]%(written)s)%(rows)s)
               unless on (%(replica_only)s)
-            %(pagesNew)s
+            %(pagesNewWritten)s
           )
           or
           label_replace(
-            -sum by (%(by)s) (last_over_time(%(series)s[%(gapWindow)s] offset %(sloInterval)s)%(rows)s),
+            -sum by (%(by)s) (last_over_time(%(series)s[%(gapWindow)s]%(writtenBefore)s)%(rows)s),
             "before", "1", "", ""
           )
         ),
@@ -154,7 +162,7 @@ local traced =
   local requests = 'tritonobs_trace_requests_total{%(traces)s}';
   local spans = 'tritonobs_trace_spans_total{%(traces)s}';
   // Receivers whose page was not read before: their counters are history.
-  local fresh = 'on (%(receiver)s) (' + spans + ' unless ' + increase.before(spans) + ')';
+  local fresh = 'on (%(receiver)s) (' + spans + '%(written)s unless ' + increase.before_written(spans) + ')';
   local bounds = |||
     and on (%(model)s, le)
     model_stage_le:tritonobs_latency_bound:info{stage="traces:request", le!="+Inf"}
@@ -172,7 +180,7 @@ local traced =
     )
   |||, { aggregation: aggregation, rows: rows });
   {
-    within: by_bound('sum', increase.each(within(increase.now), within(increase.before), fresh)),
+    within: by_bound('sum', increase.each(within(increase.now_written), within(increase.before_written), fresh)),
     // A row for each model version, stage and bound.
     bounded: by_bound('group', within(increase.now)),
     known: 'group by (%(subject)s) (' + increase.now(requests) + ')',
@@ -181,7 +189,7 @@ local traced =
       sum by (%(subject)s) (
         %(each)s
       )
-    |||, { each: increase.each(increase.now(requests), increase.before(requests), fresh) }),
+    |||, { each: increase.written(requests, fresh) }),
   };
 
 // The SLOs and bucket bounds in force. A Prometheus that was away charges all increases of the gap at its first evaluation.

@@ -347,7 +347,7 @@ function(config)
             sum by (%(subject)s, %(replica)s, le) (
               %(grown)s
             )
-          |||, { grown: increase.each(increase.now(buckets), increase.before(buckets)) }),
+          |||, { grown: increase.written(buckets) }),
         bounds
       )) + shards.kept,
       text.record('model_version_stage_le:tritonobs_requests_timed:increase', text.all([by_bound.here + asked, fit(|||

@@ -98,8 +98,13 @@ function(config)
 
   // For boards: no page depends on these.
   local shown =
+    // The end of sums of samples of the error budgets' group, so many of its evaluations ago: all of them must have come, also
+    // from a ruler that stood still for a minute and sends them late.
+    local ago(times) = ' offset ' + duration.text(times * config.sloSeconds),
+          settled = ago(if config.recordsAtOnce then 1 else 4),
+          settled_since = ago(if config.recordsAtOnce then 1 else 3);
     // The sum over one interval of its group.
-    local recent(series, of=text.settled) = 'sum_over_time(' + series + '[%(slowSampleWindow)s]' + of + ')';
+    local recent(series, of=settled) = 'sum_over_time(' + series + '[%(slowSampleWindow)s]' + of + ')';
     local timed(stage='') = recent('model_version_stage_le:tritonobs_requests_timed:increase{le="+Inf"' + stage + '}');
     // Requests of versions that do not time the stage `total` count as well.
     local all = fit(|||
@@ -152,6 +157,6 @@ function(config)
             "before", "1", "", ""
           )
         ) != 0
-      |||, { all: all, valid: recent('slo:sli_valid_requests:increase', ' offset %(sloInterval)s') }))],
+      |||, { all: all, valid: recent('slo:sli_valid_requests:increase', settled_since) }))],
     };
   { ratios: ratios, budget: budget, shown: shown }

@@ -73,11 +73,23 @@ def _judge(stack: Running, incident: Span, baseline: Span) -> Verdict:
     return triage(take_snapshot(prometheus, replicas, incident=incident, baseline=baseline, model="inspect"))
 
 
+def _all_of_the_machine(windows: list[set[str]]) -> bool:
+    """Whether all that was found, window by window, is the machine, and budgets that it burned."""
+    allowed = OF_THE_MACHINE
+    for checks in windows:
+        if checks & OF_THE_MACHINE:
+            allowed = OF_THE_MACHINE | {"budget_burn"}
+        if not checks <= allowed:
+            return False
+    return True
+
+
 def test_ordinary_traffic_is_healthy(stack: Running, calm: Span) -> None:
     """The same traffic twice: no check says a word, everything was seen, and the stages are the whole.
 
     Budgets may still burn from what other tests did to this stack: that is a note, no verdict. The machine
     is shared. When its neighbours take it, triage says that and nothing else, and the next window counts.
+    Only once it said so may requests have missed their SLO: all of them took two seconds in one run.
     """
     before, verdicts = calm, list[Verdict]()
     for _ in range(MOST_WINDOWS):
@@ -91,7 +103,7 @@ def test_ordinary_traffic_is_healthy(stack: Running, calm: Span) -> None:
 
     said = [verdict.sentence for verdict in verdicts]
     assert (verdicts[-1].status, verdicts[-1].unseen) == ("healthy", ()), said
-    assert {cause.check for verdict in verdicts for cause in verdict.causes} <= OF_THE_MACHINE, said
+    assert _all_of_the_machine([{cause.check for cause in verdict.causes} for verdict in verdicts]), said
     assert {row.path[0] for row in table.rows} >= {"preprocess", "detector", "nms"}
     assert sum(row.share or 0.0 for row in table.rows if row.leaf) == pytest.approx(1.0, abs=0.1)
 

@@ -155,6 +155,32 @@ def test_the_check_sees_those_that_do():
     assert {"replica:triton_pages_new:count", "replica:triton_restarted:bool"} <= compared(groups_for(15))
 
 
+def read_twice(groups):
+    """Series of which an increase reads how they are now, and how they were an evaluation ago."""
+    found = set()
+    for group in groups:
+        ago = parse_duration(group["interval"])
+        for rule in (rule for rule in group["rules"] if rule.get("record", "").endswith(":increase")):
+            offsets = {}
+            for one in selectors(promql_parser.parse(rule["expr"])):
+                if one.name and ":" not in one.name.removeprefix("vllm:"):
+                    offsets.setdefault(one.name, set()).add(one.offset.total_seconds() if one.offset else 0.0)
+            found |= {(rule["record"], name) for name, at in offsets.items() if {0.0, ago} <= at}
+    return found
+
+
+@pytest.mark.parametrize("knobs", [{}, {"tier": "shard"}, {"tier": "global"}], ids=str)
+def test_series_are_read_twice_when_their_pages_are_written(knobs):
+    """A scrape that is written a moment after an evaluation would count neither in it nor in the next one."""
+    assert read_twice(groups_for(15, **knobs)) == set()
+
+
+def test_the_check_sees_series_that_are_read_twice():
+    """Where all rules wait for pages, none waits longer."""
+    record = "replica_model:triton_requests:increase"
+    assert (record, names.TRITON_SUCCESS) in read_twice(groups_for(15, **LATE))
+
+
 @pytest.mark.parametrize("scrape", [5, 15, 60])
 def test_rates_that_leave_out_a_server_that_came_back_follow_that_record(scrape):
     """Two of its pages may come between two evaluations of another group: its queue was a burst then."""

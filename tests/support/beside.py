@@ -100,6 +100,8 @@ class Beside:
     scrape_seconds: int = 2
     speed: float = 5.0
     """Waits, and windows of two minutes and more, are so many times shorter."""
+    page_seconds: float = 0.0
+    """How long a server takes to write its page."""
     plant: Callable[[Any], None] = lambda _: None
     """Changes what `whole` is made with, to see what comes of it."""
     fleet: Fleet = field(init=False)
@@ -111,7 +113,7 @@ class Beside:
     _held: ExitStack = field(default_factory=ExitStack)
 
     def __enter__(self) -> Self:
-        self.fleet = Fleet(POOLS, self.scrape_seconds)
+        self.fleet = Fleet(POOLS, self.scrape_seconds, page_seconds=self.page_seconds)
         with ExitStack() as held:
             self.port = held.enter_context(served(self.fleet))
             groups = [

@@ -21,6 +21,8 @@ Samples: TypeAlias = dict[frozenset[tuple[str, str]], float]
 """Values by their labels."""
 RECORD: Final = re.compile(r"[a-zA-Z_][a-zA-Z0-9_]*(?::[a-zA-Z0-9_]+)+")
 """The name of a record, in an expression."""
+WRITTEN: Final = 0.25
+"""Minutes. A series that is read twice is read some seconds late: at an evaluation, the scrape before it."""
 _PRECISION: Final = "0.0001"
 _LABEL: Final = re.compile(r'(\w+)=("(?:[^"\\]|\\.)*")')
 

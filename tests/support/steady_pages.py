@@ -61,6 +61,8 @@ class Fleet:
     """At which moment of a step each server is asked by each scraper."""
     raised: dict[str, tuple[float, float]] = field(default_factory=dict)
     """Models whose traffic was multiplied: since when, and by how much."""
+    page_seconds: float = 0.0
+    """How long a server takes to write its page."""
 
     def addresses(self) -> dict[str, tuple[Pool, int, bool]]:
         """Each server by its address: its pool, its number, and whether it is down."""
@@ -178,6 +180,7 @@ def served(fleet: Fleet) -> Iterator[int]:
                     self.send_error(503)
                 return
             text = fleet.page(address, self.path.partition("scraper=")[2]).encode()
+            time.sleep(fleet.page_seconds if found else 0)
             self.send_response(200)
             self.send_header("Content-Type", "text/plain; version=0.0.4")
             self.send_header("Content-Length", str(len(text)))

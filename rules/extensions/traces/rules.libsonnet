@@ -78,7 +78,7 @@ function(config)
     // Requests that Triton may count as completed, with all labels of the receiver.
     local requests = 'tritonobs_trace_requests_total{%(traces)s, outcome!="rejected"}';
     local fresh = (import '../../lib/counters.libsonnet').traced.fresh;
-    local answered = increase.each(increase.now(requests), increase.before(requests), fresh);
+    local answered = increase.written(requests, fresh);
     local where = '%(model)s, %(replica)s';
     local succeeded = 'nv_inference_request_success{%(triton)s}';
     // The receiver's label for a server is always `replica`.
@@ -96,11 +96,11 @@ function(config)
       counted: [
         text.record(counted, text.given(counted, shards.grown, fit(
           'sum by (%(where)s) (\n  %(each)s\n)',
-          { where: where, each: increase.each(increase.now(succeeded), increase.before(succeeded)) }
+          { where: where, each: increase.written(succeeded) }
         ))) + shards.parts([
           text.part(counted, shards.grown, fit(
             'sum by (%(where)s) (\n  %(each)s\n)',
-            { where: where, each: increase.each(increase.now(succeeded), increase.before(succeeded)) }
+            { where: where, each: increase.written(succeeded) }
           )),
         ]),
         // The sampling rate of models and servers, where it was the same for 5 m and no receiver restarted.

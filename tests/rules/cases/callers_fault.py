@@ -1,6 +1,6 @@
 """What is the caller's fault is neither timed nor in time, by workers and by traces; what traces forget."""
 
-from support.case import Case, reads
+from support.case import WRITTEN, Case, reads
 from support.simulate import World
 
 BOUND = "model_stage_le:tritonobs_latency_bound:info"
@@ -76,7 +76,9 @@ def told(record, minute, less=0, **values):
     """What came at this minute, model by model, `less` those that do not count."""
     labels = {"stage": "traces:request", "le": "0.5"}
     return reads(
-        record, minute, *(({**of(model), **labels}, value - less) for model, value in values.items())
+        record,
+        minute + WRITTEN,
+        *(({**of(model), **labels}, value - less) for model, value in values.items()),
     )
 
 

@@ -3,7 +3,7 @@
 Each cluster is a fleet of its own, with one worker and one bound.
 """
 
-from support.case import Case, reads
+from support.case import WRITTEN, Case, reads
 from support.simulate import World
 
 GREW = "worker_stage_le:tritonobs_stage_duration_seconds_bucket:increase"
@@ -80,7 +80,7 @@ def of_workers():
 
 def of_engines(series, stage):
     """Every cluster with an engine."""
-    world, rows = World(minutes=NOW), []
+    world, rows = World(minutes=NOW + 1), []
     for cluster, (counted, named, kept, known, more) in ENGINES.items():
         bound = {"cluster": cluster, "model": "nms", "stage": stage, "le": "0.5"}
         own = {**OWN, "cluster": cluster}
@@ -93,7 +93,7 @@ def of_engines(series, stage):
         world=world,
         rules=(GREW,),
         given=(COUNTED, KEPT, READ, NEW, BOUND, BUDGET),
-        checks=(reads(GREW, NOW, *rows),),
+        checks=(reads(GREW, NOW + WRITTEN, *rows),),
     )
 
 

@@ -1,9 +1,10 @@
 """Requests that were timed, and those in time, since the evaluation before: by workers, engines, traces."""
 
-from support.case import Case, reads
+from support.case import WRITTEN, Case, reads
 from support.simulate import World
 
 NEW, BOUND = "replica:triton_pages_new:count", "model_stage_le:tritonobs_latency_bound:info"
+READ = "target:triton_page_read:bool"
 OURS = "tritonobs_stage_duration_seconds_bucket"
 GREW = "worker_stage_le:tritonobs_stage_duration_seconds_bucket:increase"
 KEPT = "worker_stage_le:tritonobs_stage_duration_seconds_bucket:last"
@@ -45,10 +46,10 @@ def named(world, model, stage):
         world.gauge(BOUND, 1, model=model, stage=stage, le=le)
 
 
-def came(record, minute, counters, *, second="1", **more):
+def came(record, minute, counters, *, second="1", late=0, **more):
     """What came within each bound at this minute, counter by counter; 0 where one read the same.
 
-    `second` is how the bound of one second is written.
+    `second` is how the bound of one second is written, and `late` how much later the record says so.
     """
     rows = []
     for model, (levels, steps) in counters.items():
@@ -58,7 +59,7 @@ def came(record, minute, counters, *, second="1", **more):
                 key: model if value is None else value for key, value in more.items()
             }
             rows += [({**own, "le": le}, steps.get(minute, 0)) for le in ("0.5", second, "+Inf")]
-    return reads(record, minute, *rows)
+    return reads(record, minute + late, *rows)
 
 
 def of_workers():
@@ -95,8 +96,10 @@ def of_workers():
 
 def of_engine(series, stage):
     """A stage as an engine timed it, two processes of it on one server."""
-    world = World(minutes=30).gauge(NEW, [(20, None), (20.25, 1), (99, None)], replica="history")
+    world = World(minutes=30)
     counters = COUNTERS | BORN_AGAIN
+    for model in (*counters, "two"):
+        world.gauge("up", [(20, None), (99, 1)] if model == "history" else 1, replica=model, job="triton")
     for model, (levels, _) in counters.items():
         named(world, model, stage)
         own = {"model": model, "version": "1", "replica": model, "job": "triton"}
@@ -110,18 +113,42 @@ def of_engine(series, stage):
         says=f"what an engine timed counts once, over all of its processes: {series}",
         world=world,
         rules=(GREW,),
-        given=(NEW, BOUND),
+        given=(BOUND,),
         checks=(
             *(
-                came(f'{GREW}{{model!="two"}}', minute, counters, second="1.0", replica=None, stage=stage)
+                came(
+                    f'{GREW}{{model!="two"}}',
+                    minute,
+                    counters,
+                    second="1.0",
+                    late=WRITTEN,
+                    replica=None,
+                    stage=stage,
+                )
                 for minute in (19, 20, 20.75, 25, 25.25)
             ),
             reads(
                 f'{GREW}{{model="two"}}',
-                20,
+                20 + WRITTEN,
                 ({"model": "two", "version": "1", "replica": "two", "stage": stage, "le": "0.5"}, 8),
             ),
         ),
+    )
+
+
+def of_new_process(series, stage):
+    """A process of an engine that begins a scrape after its page, which no record has as read."""
+    own = {"model": "nms", "version": "1", "replica": "r", "job": "triton"}
+    world = World(minutes=30).gauge("up", [(20, None), (99, 1)], replica="r", job="triton")
+    named(world, "nms", stage)
+    world.gauge(f"{series}_bucket", [(20.25, None), (99, 3)], **own, le="0.5")
+    row = ({"model": "nms", "version": "1", "replica": "r", "stage": stage, "le": "0.5"}, 3)
+    return Case(
+        says="a new process of an engine counts from 0 on a page that was read before",
+        world=world,
+        rules=(GREW,),
+        given=(BOUND, READ),
+        checks=(reads(GREW, 20 + WRITTEN), reads(GREW, 20.25 + WRITTEN, row)),
     )
 
 
@@ -199,7 +226,7 @@ def of_traces():
         begun = {"history": [(20, None), (99, 1)], "away": [(5, 1), (20, None), (99, 1)]}
         begun["ended"] = [(19.5, 1), (99, None)]
         world.gauge(SPANS, begun.get(instance, 1), job="tritonobs-traces", instance=instance)
-    world.gauge(BAD, [(25, 0), (25.25, 1), (99, 0)], model="steps", version="1")
+    world.gauge(BAD, [(25.25, 0), (25.5, 1), (99, 0)], model="steps", version="1")
 
     def told(factor, **values):
         return [
@@ -217,7 +244,7 @@ def of_traces():
         given=(GREW, SEEN, BAD, BOUND),
         checks=(
             *(
-                reads(record, minute, *told(factor, **values))
+                reads(record, minute + WRITTEN, *told(factor, **values))
                 for minute, values in (
                     (19, {"steps": 0, "resets": 0, "goes": 0}),
                     (20, stepped),
@@ -226,8 +253,8 @@ def of_traces():
                 )
                 for record, factor in ((TIMED, 2), (IN_TIME, 1))
             ),
-            reads(f'{TIMED}{{model="steps"}}', 25, *told(2, steps=1)),
-            reads(f'{IN_TIME}{{model="steps"}}', 25, *told(1, steps=0)),
+            reads(f'{TIMED}{{model="steps"}}', 25 + WRITTEN, *told(2, steps=1)),
+            reads(f'{IN_TIME}{{model="steps"}}', 25 + WRITTEN, *told(1, steps=0)),
         ),
     )
 
@@ -235,6 +262,7 @@ def of_traces():
 CASES = (
     of_workers(),
     *(of_engine(series, stage) for series, stage in ENGINES),
+    of_new_process(*ENGINES[-1]),
     failed(),
     written_twice(),
     of_traces(),

@@ -1,6 +1,6 @@
 """What traces represent of each server: requests since the evaluation before, and their share of an hour."""
 
-from support.case import Case, reads
+from support.case import WRITTEN, Case, reads
 from support.simulate import World
 
 ANSWERED, SPANS = "tritonobs_trace_requests_total", "tritonobs_trace_spans_total"
@@ -54,7 +54,7 @@ def received():
 
 def came(minute, **values):
     """What came at this minute, model by model."""
-    return reads(TRACED, minute, *((where(model), value) for model, value in values.items()))
+    return reads(TRACED, minute + WRITTEN, *((where(model), value) for model, value in values.items()))
 
 
 def pulses(world, record, model, steps):
@@ -113,7 +113,7 @@ CASES = (
                 )
                 for minute, value in ((80.25, 6), (80.5, 0))
             ),
-            reads(f'{TRACED}{{model="steps"}}', 85, (where("steps"), 1)),
+            reads(f'{TRACED}{{model="steps"}}', 85 + WRITTEN, (where("steps"), 1)),
         ),
     ),
     Case(

@@ -1,12 +1,12 @@
 """Successes of each model and server since the evaluation before."""
 
-from support.case import Case, reads
+from support.case import WRITTEN, Case, reads
 from support.simulate import World
 
-GREW, NEW = "replica_model:triton_requests:increase", "replica:triton_pages_new:count"
+GREW = "replica_model:triton_requests:increase"
 NOW, SCRAPE = 80, 0.25
-ALWAYS, COMES = [(999, None)], [(NOW, None), (NOW + SCRAPE, 1), (999, None)]
-# By server: the successes of each version of its model, when its page is new; and how many came at minute 80.
+ALWAYS, COMES = [(999, 1)], [(NOW, None), (999, 1)]
+# By server: successes of each version of its model, when its page is read, and how many came at minute 80
 SERVERS = {
     "steps": ([[(NOW, 4), (999, 10)]], ALWAYS, 6),
     "two_versions": ([[(NOW, 4), (999, 10)], [(NOW, 5), (999, 8)]], ALWAYS, 6 + 3),
@@ -23,7 +23,7 @@ SERVERS = {
 def successes():
     """Every server, with one model."""
     world = World(minutes=NOW + 1)
-    for replica, (versions, new, _) in SERVERS.items():
+    for replica, (versions, read, _) in SERVERS.items():
         own = {"model": "nms", "replica": replica}
         for version, counted in enumerate(versions, 1):
             world.gauge(
@@ -34,7 +34,7 @@ def successes():
                 instance=f"{replica}:8002",
                 version=str(version),
             )
-        world.gauge(NEW, new, replica=replica)
+        world.gauge("up", read, job="triton", instance=f"{replica}:8002", replica=replica)
     rows = [
         ({"model": "nms", "replica": replica}, came)
         for replica, (_, _, came) in SERVERS.items()
@@ -45,10 +45,9 @@ def successes():
         says="successes count once, all of those of a new counter, but none of a page that was never read",
         world=world,
         rules=(GREW,),
-        given=(NEW,),
         checks=(
-            reads(GREW, NOW, *rows),
-            reads(GREW, NOW + SCRAPE, *quiet, ({"model": "nms", "replica": "new_page"}, 0)),
+            reads(GREW, NOW + WRITTEN, *rows),
+            reads(GREW, NOW + SCRAPE + WRITTEN, *quiet, ({"model": "nms", "replica": "new_page"}, 0)),
         ),
     )
 
