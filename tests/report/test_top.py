@@ -115,6 +115,29 @@ def test_a_filter_without_a_match_is_said() -> None:
     )
 
 
+def test_reasons_are_whole_where_rows_need_no_room() -> None:
+    """Also on a narrow terminal; the live view gives each a line."""
+    why = "GET http://c:8002/metrics: " + "connection refused by a server with a long name " * 3
+    view = replace(VIEW, unseen=(Unseen(what="c", why=why),))
+    words = f"unavailable data: {why}".split()
+
+    assert " ".join(draw(view, Screen(), 80).plain.splitlines()[-3:]).split() == words
+    assert draw(view, Screen(), 80, 20).plain.splitlines()[-1].split() == words[:10]
+
+
+def test_a_page_without_models_is_said() -> None:
+    """Another program may answer at that port; where none answered, the reason is enough."""
+    empty = replace(VIEW, rows=(), unseen=())
+    last = draw(empty, Screen(), 80).plain.splitlines()[2:]
+
+    assert " ".join(last) == (
+        "no model is loaded, or this is not Triton: 2 metrics pages without nv_inference_request_success"
+    )
+    assert draw(replace(VIEW, rows=()), Screen(), 80).plain.splitlines()[2:] == [
+        "unavailable data: GET http://c:8002/metrics: connection refused"
+    ]
+
+
 def test_rows_keep_their_places_for_a_while() -> None:
     """Given an order, the numbers of one second do not shuffle the rows; a row nobody knows comes last."""
     rows = [replace(ROW, model=model, qps=qps) for model, qps in (("a", 1.0), ("b", 9.0), ("new", 99.0))]

@@ -7,6 +7,7 @@ import os
 import select
 import sys
 import termios
+import textwrap
 import time
 import tty
 from collections.abc import Callable, Iterator, Mapping
@@ -17,6 +18,7 @@ from rich.console import Group
 from rich.live import Live
 from rich.text import Text
 
+from tritonobs import names
 from tritonobs.report.console import plain, plain_console
 from tritonobs.report.formats import bounded, few, latency, rate, share
 from tritonobs.timings.measured import Subject
@@ -86,15 +88,27 @@ def draw(
     rows = sorted_rows(view.rows, screen.sort, screen.chosen)
     if order is not None:
         rows = tuple(sorted(rows, key=lambda row: order.get((row.model, row.version), len(order))))
-    below = [Text(plain(f"unavailable data: {unseen.why}")[:width], style="red") for unseen in view.unseen]
-    if not rows and view.rows:
-        below.append(Text(f"no model's name contains {screen.chosen!r}"[:width], style="yellow"))
+    # Reasons are whole, except where rows need their room.
+    most = None if height is None else 1
+    said = [(f"unavailable data: {unseen.why}", "red") for unseen in view.unseen]
+    said += [] if rows else [(_no_rows(view, screen.chosen), "yellow")]
+    below = [
+        Text(line, style=style) for text, style in said for line in textwrap.wrap(plain(text), width)[:most]
+    ]
     room = len(rows) if height is None else max(0, height - len(lines) - len(below))
     if len(rows) > room:
         below.append(Text(f"{len(rows) - room + 1} more rows do not fit here"[:width], style="dim"))
         room -= 1
     lines += [*(_row(row, width) for row in rows[: max(0, room)]), *below]
     return Text("\n").join(lines)
+
+
+def _no_rows(view: TopView, chosen: str) -> str:
+    """Why no row is there; nothing where a reason stands below already."""
+    if view.rows:
+        return f"no model's name contains {chosen!r}"
+    none = "" if view.unseen else names.TRITON_SUCCESS
+    return none and f"no model is loaded, or this is not Triton: {view.source} without {none}"
 
 
 def print_top(view: TopView, *, sort: SortKey = "qps", chosen: str = "") -> None:
