@@ -319,7 +319,7 @@ def _asked(tmp_path_factory):
     at = int(time.time())
     write_past(_samples(at - LOOK_AFTER), folder)
     with PrometheusProgram(programs.find("prometheus"), {"scrape_configs": []}, folder) as running:
-        prometheus = PrometheusClient(running.url)
+        prometheus = PrometheusClient(running.url, timeout_seconds=60)
 
         def ask(expression):
             found = prometheus.query(expression, at=at)

@@ -36,7 +36,7 @@ def _prometheus(tmp_path_factory):
         Exporters({"triton": PAGE.read_text()}) as exporters,
         exporters.prometheus(programs.find("prometheus"), [], folder) as running,
     ):
-        client = PrometheusClient(running.url)
+        client = PrometheusClient(running.url, timeout_seconds=60)
         Watched(client).until(lambda: not client.query(SUCCESS))
         yield client
 

@@ -124,6 +124,11 @@ def _url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         yield prometheus.url
 
 
+def _client(url: str, cluster: str = "") -> PrometheusClient:
+    """Patient: other tests keep the machine busy."""
+    return PrometheusClient(url, cluster=cluster, timeout_seconds=60)
+
+
 @pytest.mark.parametrize(
     ("cluster", "status"),
     [pytest.param("east", "wrong", id="ill"), pytest.param("west", "healthy", id="well")],
@@ -132,7 +137,7 @@ def test_each_is_judged_by_its_own_numbers(url: str, cluster: str, status: str) 
     """East fails and is slow since five minutes; nobody in west is to hear of it."""
     now = time.time()
     incident, baseline = Span(start=now - 240, end=now), Span(start=now - 900, end=now - 420)
-    prometheus = PrometheusClient(url, cluster=cluster)
+    prometheus = _client(url, cluster=cluster)
 
     verdict = triage(take_snapshot(prometheus, incident=incident, baseline=baseline))
 
@@ -152,7 +157,7 @@ def test_a_look_reaches_back_to_where_the_trouble_began(url: str, reach: float, 
     """East is ill since five minutes, and an alert that needs four began a moment ago."""
     now = time.time()
     incident, baseline = Span(start=now - 60, end=now), Span(start=now - 360, end=now - 60)
-    prometheus = PrometheusClient(url, cluster="east")
+    prometheus = _client(url, cluster="east")
 
     snapshot = take_snapshot(prometheus, incident=incident, baseline=baseline, reach_seconds=reach)
     verdict = triage(snapshot)
@@ -169,7 +174,7 @@ def test_an_incident_that_is_over_is_judged_by_what_was_then(url: str, *, past: 
     """A server was down at its end and is up now; Prometheus' own pages know only of now."""
     end = time.time() - (MINUTES - PAST + 1) * 60 if past else time.time()
     incident, baseline = Span(start=end - 240, end=end), Span(start=end - 480, end=end - 240)
-    prometheus = PrometheusClient(url, cluster="west")
+    prometheus = _client(url, cluster="west")
 
     verdict = triage(take_snapshot(prometheus, incident=incident, baseline=baseline))
 
@@ -180,7 +185,7 @@ def test_an_incident_that_is_over_is_judged_by_what_was_then(url: str, *, past: 
 
 def test_rates_limits_and_stages_are_those_of_one(url: str) -> None:
     """Two requests a second in west, eight of them in both."""
-    west = PrometheusClient(url, cluster="west")
+    west = _client(url, cluster="west")
     (row,) = view_of_prometheus(west, window_seconds=60).rows
     (table,) = read_stages(west, "inspect", window_seconds=60)
     now = time.time()
@@ -196,8 +201,8 @@ def test_who_names_none_hears_which_there_are(url: str) -> None:
     now = time.time()
     span = Span(start=now - 600, end=now)
 
-    assert known_clusters(PrometheusClient(url), span) == ("east", "west")
-    assert unknown_model(PrometheusClient(url, cluster="south"), span, model="inspect").startswith(
+    assert known_clusters(_client(url), span) == ("east", "west")
+    assert unknown_model(_client(url, cluster="south"), span, model="inspect").startswith(
         'no model "inspect" was seen'
     )
 
