@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 
 MODELS = Path(__file__).parent / "models"
 SIDE_BY_SIDE = 4
-_FLUSHES_SECONDS = 1.2
-"""Two flushes and more, at the scrape interval below."""
+_FLUSHES_SECONDS, _STILL_LOOKS = 1.2, 3
+"""Two flushes and more, at the scrape interval below; and after how many of them nothing is to come."""
 IN_AND_OUT = """
 input [ { name: "IN" data_type: TYPE_FP32 dims: [ 1 ] } ]
 output [ { name: "OUT" data_type: TYPE_FP32 dims: [ 1 ] } ]
@@ -69,16 +69,19 @@ class Server:
         return Pages(at=time.time(), pages={url: read_page(url)})
 
     def settled(self) -> Pages:
-        """The page once models have handed over everything: nothing but hearts has moved for some flushes."""
-        last = self.page()
+        """The page once models have handed over everything: nothing but hearts has moved for some flushes.
+
+        On a busy machine a worker may stand still for a second in the middle of a flush.
+        """
+        last, looks = self.page(), 0
 
         def unmoved() -> Pages | None:
-            nonlocal last
+            nonlocal last, looks
             time.sleep(_FLUSHES_SECONDS)
             now = self.page()
-            still = _counts(now) == _counts(last)
+            looks = looks + 1 if _counts(now) == _counts(last) else 0
             last = now
-            return now if still else None
+            return now if looks == _STILL_LOOKS else None
 
         return wait_for(unmoved, "counts that no longer move", 30.0)
 
