@@ -33,7 +33,7 @@ function(config) {
       for ending in [''] + if std.stripChars(bound, '0123456789') == '' then ['[.]0'] else []
     ]),
     pagesNew: if config.recordsAtOnce then 'replica:triton_pages_new:count' else '(\n' + $.pages_new % words + ')',
-    pagesNewWritten: if config.recordsAtOnce then '(\n' + $.pages_new_written % words + ')' else self.pagesNew,
+    pagesNewWritten: if config.recordsAtOnce then '(\n' + $.pages_new_written('replica:triton_pages_new:count\nor\nreplica:triton_pages_new:count offset %(sloInterval)s') % words + ')' else self.pagesNew,
     written: if config.recordsAtOnce then ' offset ' + config.writtenAfter else '',
     writtenBefore: ' offset ' + (if config.recordsAtOnce then config.writtenBefore else config.sloInterval),
     triton: config.tritonSelector,
@@ -128,17 +128,19 @@ function(config) {
       last_over_time(target:triton_page_read:bool[%(gapKnownWindow)s] offset %(sloInterval)s)
     )
   |||, { read: if config.recordsAtOnce then 'target:triton_page_read:bool' else '(' + $.page_read + ')' }),
-  // The same for series that are read twice, at the moments at which they are read (see `written` in counters.libsonnet). The
-  // record of pages that were read ends an evaluation before the earlier moment, and `up` has what comes between.
-  pages_new_written:: fit(|||
+  // The same for series that are read twice, at the moments at which they are read (see `written` in counters.libsonnet).
+  // `new` are pages that are new at this evaluation or were at the previous one: in one of them they are at these moments.
+  pages_new_written(new):: fit(|||
     count by (%(replica_only)s) (
       max_over_time(up{%(triton)s}[%(sloInterval)s]%(written)s) == 1
         unless
       max_over_time(up{%(triton)s}[%(sloInterval)s]%(writtenBefore)s) == 1
-        unless
-      last_over_time(target:triton_page_read:bool[%(gapKnownWindow)s]%(writtenBefore)s)
     )
-  |||, {}),
+      and on (%(replica_only)s)
+    (
+      %(new)s
+    )
+  |||, { new: new }),
   // Targets that were scraped since the previous evaluation. A scrape without a counter says that the counter begins at 0.
   page_read:: 'max_over_time(up{%(triton)s}[%(sloInterval)s]) == 1',
 

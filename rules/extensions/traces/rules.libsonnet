@@ -81,6 +81,15 @@ function(config)
     local answered = increase.written(requests, fresh);
     local where = '%(model)s, %(replica)s';
     local succeeded = 'nv_inference_request_success{%(triton)s}';
+    // This group is evaluated at other moments than the one that records new pages, so it looks for them itself. The record of
+    // pages that were read ends an evaluation before the earlier moment, and `up` has what comes between.
+    local completed = increase.written(succeeded, if config.recordsAtOnce then fit(|||
+      on (%(replica_only)s) (
+        %(pages_new)s
+      )
+    |||, { pages_new: text.pages_new_written(|||
+      up{%(triton)s} unless last_over_time(target:triton_page_read:bool[%(gapKnownWindow)s]%(writtenBefore)s)
+    |||) }) else 'on (%(replica_only)s) %(pagesNew)s');
     // The receiver's label for a server is always `replica`.
     local named(expr) =
       if config.replicaLabel == 'replica' then expr
@@ -96,11 +105,11 @@ function(config)
       counted: [
         text.record(counted, text.given(counted, shards.grown, fit(
           'sum by (%(where)s) (\n  %(each)s\n)',
-          { where: where, each: increase.written(succeeded) }
+          { where: where, each: completed }
         ))) + shards.parts([
           text.part(counted, shards.grown, fit(
             'sum by (%(where)s) (\n  %(each)s\n)',
-            { where: where, each: increase.written(succeeded) }
+            { where: where, each: completed }
           )),
         ]),
         // The sampling rate of models and servers, where it was the same for 5 m and no receiver restarted.
