@@ -4,6 +4,7 @@ import time
 
 import pytest
 
+from support.beside import POOLS
 from support.shards_rig import Tiers
 from support.shards_seen import differences, records
 from tritonobs import programs
@@ -11,6 +12,10 @@ from tritonobs import programs
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(600)]
 PAGE_SECONDS = 0.6
 """Of two between scrapes: of twenty servers about six are asked before an evaluation and answer after it."""
+COUNTED = "replica_model:triton_requests:increase"
+SUCCEEDED_QPS = sum(
+    pool.servers * served.qps * (1 - served.failing) for pool in POOLS for served in pool.models
+)
 CALM_SECONDS, PATIENCE_SECONDS, TOLERANCE = 70, 45, 0.05
 
 
@@ -24,8 +29,9 @@ def test_requests_of_slow_pages_are_counted(tmp_path):
             name: seconds for name, seconds in records(tiers).items() if name.endswith("requests:increase")
         }
         compared, different = differences(tiers, grown, tolerance=TOLERANCE, seconds=PATIENCE_SECONDS)
-        counted = tiers.client("one").query("sum(replica_model:triton_requests:increase)")[0].value
+        mean = f"sum(avg_over_time({COUNTED}[{tiers.JITTER_SECONDS}s])) / {grown[COUNTED]}"
+        (counted,) = tiers.client("one").query(mean)
 
     assert different == {}
     assert compared > 50
-    assert counted > 0
+    assert counted.value == pytest.approx(SUCCEEDED_QPS, rel=TOLERANCE)

@@ -6,7 +6,7 @@ from support.simulate import World
 GREW = "replica_model:triton_requests:increase"
 NOW, SCRAPE = 80, 0.25
 ALWAYS, COMES = [(999, 1)], [(NOW, None), (999, 1)]
-# By server: successes of each version of its model, when its page is read, and how many came at minute 80
+# By server: successes of each version of its model, when its page is read, and how many came at minute 80.
 SERVERS = {
     "steps": ([[(NOW, 4), (999, 10)]], ALWAYS, 6),
     "two_versions": ([[(NOW, 4), (999, 10)], [(NOW, 5), (999, 8)]], ALWAYS, 6 + 3),
