@@ -200,6 +200,21 @@ def test_a_wrong_file_is_not_edited(run: Run, fleet_file: Path) -> None:
     assert "defaults.slos.availability.objective" in done.stderr
 
 
+@pytest.mark.parametrize(
+    "command", [(*SET, "9", "--model", "inspect", "--reason", "x"), ("limits", "history", "fleet.yaml")]
+)
+def test_a_log_that_cannot_be_used_is_named(run: Run, fleet_file: Path, command: tuple[str, ...]) -> None:
+    """Nothing is wrong with the fleet file: 3, and the file is as it was."""
+    (fleet_file.parent / "fleet.limits.jsonl").mkdir()
+    before = fleet_file.read_bytes()
+
+    done = run(*command)
+
+    assert done.returncode == 3
+    assert "fleet.limits.jsonl: the log of limits " in done.stderr
+    assert fleet_file.read_bytes() == before
+
+
 def test_mode_links_marks_and_line_endings_survive(run: Run, fleet_file: Path) -> None:
     """A symbolic link stays one; the file behind it keeps mode, byte order mark and line endings."""
     real = fleet_file.parent / "real.yaml"

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tritonobs.errors import SpecInvalid
+from tritonobs.errors import FileUnusable
 from tritonobs.limits.change import LIMITS_LOG_VARIABLE, log_of, note_file
 from tritonobs.limits.log import ANNOTATION, COMMAND, FILE, FIRST, Author, LimitsLog
 from tritonobs.plan.fleet import QpsLimit
@@ -209,11 +209,11 @@ def test_writers_take_turns(tmp_path: Path) -> None:
     assert len({entry.who for entry in entries}) == 100
 
 
-def test_a_log_that_cannot_be_written_is_a_finding(tmp_path: Path) -> None:
+def test_a_log_that_cannot_be_written_is_named(tmp_path: Path) -> None:
     """A file where a folder should be: a sentence with the path."""
     (tmp_path / "file").write_text("")
 
-    with pytest.raises(SpecInvalid, match="file/log: the log of limits cannot be written"):
+    with pytest.raises(FileUnusable, match="file/log: the log of limits cannot be written"):
         _record(LimitsLog(tmp_path / "file" / "log"), _limit("8"))
 
 

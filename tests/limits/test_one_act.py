@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tritonobs.errors import SpecInvalid
+from tritonobs.errors import FileUnusable
 from tritonobs.limits.change import Change, log_of, set_limit, verify_log
 from tritonobs.limits.log import LimitsLog, note_of
 from tritonobs.spec.load import load_fleet
@@ -133,7 +133,7 @@ def test_a_limit_on_the_size_of_files_leaves_both_as_they_were(fleet: Path) -> N
 
     with (
         _full_disk(fleet),
-        pytest.raises(SpecInvalid, match="the log of limits cannot be written: File too large"),
+        pytest.raises(FileUnusable, match="the log of limits cannot be written: File too large"),
     ):
         _set(fleet, 10)
 
@@ -161,7 +161,7 @@ def test_a_full_disk_leaves_both_as_they_were(tmp_path: Path, free: int) -> None
         ballast = disk / "ballast"
         ballast.write_bytes(bytes(4096 * (room - free)))
 
-        with suppress(SpecInvalid):
+        with suppress(FileUnusable):
             _set(fleet, 10, reason="x" * 3_000)
 
         _whole(fleet, 9, 10)
@@ -208,7 +208,7 @@ def test_a_stopped_program_in_its_turn_does_not_stop_others(fleet: Path) -> None
     os.kill(child, signal.SIGSTOP)
     try:
         with (
-            pytest.raises(SpecInvalid, match="is being changed by another program for 0 s already"),
+            pytest.raises(FileUnusable, match="is being changed by another program for 0 s already"),
             log.turn(patience_seconds=0.1),
         ):
             pytest.fail("it was not our turn")
@@ -244,9 +244,9 @@ def test_a_log_that_is_no_file_is_a_sentence(fleet: Path) -> None:
     log_of(fleet).path.unlink()
     os.mkfifo(log_of(fleet).path)
 
-    with pytest.raises(SpecInvalid, match="the log of limits is not a regular file"):
+    with pytest.raises(FileUnusable, match="the log of limits is not a regular file"):
         _set(fleet, 10)
-    with pytest.raises(SpecInvalid, match="the log of limits is a pipe"):
+    with pytest.raises(FileUnusable, match="the log of limits is a pipe"):
         verify_log(fleet)
 
 
@@ -254,6 +254,6 @@ def test_a_damaged_note_of_a_change_is_a_sentence(fleet: Path) -> None:
     """Nobody guesses what it may have said."""
     note_of(log_of(fleet).path).write_text("{")
 
-    with pytest.raises(SpecInvalid, match="is damaged; remove it, then check with: tritonobs limits verify"):
+    with pytest.raises(FileUnusable, match="is damaged; remove it, then check with: tritonobs limits verify"):
         _set(fleet, 10)
     assert _limit(fleet) == 9

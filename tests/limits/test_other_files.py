@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tritonobs.errors import SpecInvalid
+from tritonobs.errors import FileUnusable, SpecInvalid
 from tritonobs.limits.change import LIMITS_LOG_VARIABLE, log_of
 
 FLEET = 'fleet: a\nreplicas: [{name: t, url: "http://t:8000"}]\nmodels: {m: {qps_limit: 1}}'
@@ -31,7 +31,7 @@ def test_another_file_is_left_as_it_is(tmp_path, text):
     """No line of it is an entry."""
     path = _fleet(tmp_path, "\nlimits_log: notes.txt")
     (tmp_path / "notes.txt").write_text(text)
-    with pytest.raises(SpecInvalid, match="is another file"), log_of(path).turn():
+    with pytest.raises(FileUnusable, match="is another file"), log_of(path).turn():
         pass
     assert (tmp_path / "notes.txt").read_text() == text
 

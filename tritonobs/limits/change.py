@@ -56,14 +56,15 @@ def set_limit(path: Path, change: Change, *, who: str, reason: str) -> Changed:
 
     Raises:
         ValueError: there is no such model or version, or the file's layout does not let one field be changed.
-        SpecInvalid: the file was wrong before or would be afterwards, or cannot be written.
+        SpecInvalid: the file was wrong before or would be afterwards.
+        FileUnusable: the file or its log cannot be read or written; then neither was changed.
     """
     real = path.resolve()
     log = log_of(path)
     with log.turn():
         # Read in turn: another writer may just have changed the file.
         before = load_fleet(path)
-        data = _bytes_of(real)
+        data = read_bytes(real, most=MAX_BYTES)
         mark = codecs.BOM_UTF8 if data.startswith(codecs.BOM_UTF8) else b""
         edited = _edited(data.decode("utf-8-sig"), before, change)
         after, warnings = _judged(edited, str(path))
@@ -146,13 +147,6 @@ def _judged(text: str, file: str) -> tuple[Spec, tuple[Finding, ...]]:
     return reading.spec, findings
 
 
-def _bytes_of(path: Path) -> bytes:
-    try:
-        return read_bytes(path, most=MAX_BYTES)
-    except FileUnusable as error:
-        raise SpecInvalid([Finding(place=Place(file=str(path)), path="", message=error.reason)]) from error
-
-
 def _now() -> datetime:
     return datetime.now(timezone.utc)
 
@@ -171,6 +165,7 @@ def verify_log(path: Path, expected: str = "") -> tuple[tuple[Finding, ...], str
 
     Raises:
         SpecInvalid: the fleet file is wrong.
+        FileUnusable: its log cannot be read.
     """
     log = log_of(path)
     entries, findings = log.read()
@@ -178,7 +173,7 @@ def verify_log(path: Path, expected: str = "") -> tuple[tuple[Finding, ...], str
     if (more and log.path.exists()) or log.needs_healing():
         # Again, with the lock: a change that was under way may have ended.
         # A user who may only read sees the log as it is.
-        with suppress(SpecInvalid), log.turn():
+        with suppress(FileUnusable), log.turn():
             entries, findings = log.read()
             more = _differences(log, entries, path)
     # Any entry may have it: the log may have grown since its hash was noted.
@@ -209,7 +204,8 @@ def note_file(path: Path) -> tuple[Entry, ...]:
     """Write down what was changed in the fleet file by other means than `set_limit`.
 
     Raises:
-        SpecInvalid: the fleet file is wrong, or the log cannot be written.
+        SpecInvalid: the fleet file is wrong.
+        FileUnusable: the log cannot be written.
     """
     log = log_of(path)
     with log.turn():

@@ -24,7 +24,7 @@ from datetime import datetime, timezone
 from pathlib import Path
 from typing import Final
 
-from tritonobs.errors import FileUnusable, SpecInvalid
+from tritonobs.errors import FileUnusable
 from tritonobs.files import locked, read_bytes, refused, replace, sweep
 from tritonobs.findings import Finding, Place
 from tritonobs.plan.fleet import Limit, QpsLimit
@@ -53,7 +53,7 @@ class LimitsLog:
         """Every readable entry, and a finding for each line that is not, or does not follow.
 
         Raises:
-            SpecInvalid: the log is not a regular file, too large, or cannot be read.
+            FileUnusable: the log is not a regular file, too large, or cannot be read.
         """
         entries: list[Entry] = []
         findings = []
@@ -72,7 +72,7 @@ class LimitsLog:
         """Lock out other writers of this log (and of its fleet file); repair what a crash left behind.
 
         Raises:
-            SpecInvalid: the log cannot be opened for writing, or another program keeps its turn for too long.
+            FileUnusable: the log cannot be opened for writing, or another program keeps its turn for too long.
         """
         with _reported(), refused(self.path, "written"):
             self.path.parent.mkdir(parents=True, exist_ok=True)
@@ -99,17 +99,18 @@ class LimitsLog:
         """What the block records, and `data` in `file` after it: both or neither. Call it in a `turn`.
 
         Raises:
-            SpecInvalid: something cannot be written; then neither happened.
+            FileUnusable: something cannot be written; then neither happened.
         """
         length, after = self.path.stat().st_size, hashlib.sha256(data).hexdigest()
         said = {"log_bytes": length, "file": str(file), "after": after}
         with _reported():
             # Before any line: from here on the next writer knows how long the log was.
             replace(note_of(self.path), json.dumps(said).encode())
-            try:
-                yield
-                replace(file, data)
-            finally:
+        try:
+            yield
+            replace(file, data)
+        finally:
+            with _reported():
                 settle(self.path)
 
     def record(
@@ -211,12 +212,11 @@ def _lock(path: Path, descriptor: int, patience_seconds: float) -> None:
 
 @contextmanager
 def _reported() -> Iterator[None]:
-    """A file that cannot be used becomes a finding."""
+    """A file that cannot be used is named as the log of limits."""
     try:
         yield
     except FileUnusable as error:
-        message = f"the log of limits {error.reason}"
-        raise SpecInvalid([Finding(place=Place(file=str(error.path)), path="", message=message)]) from error
+        raise FileUnusable(error.path, f"the log of limits {error.reason}") from error
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
