@@ -54,6 +54,30 @@ def test_nothing_is_lost_in_a_narrow_terminal(monkeypatch: pytest.MonkeyPatch) -
     assert name in "".join(line.strip() for line in table_text(table).splitlines())
 
 
+@pytest.mark.parametrize("columns", ["80", "40", "12"])
+def test_numbers_are_whole_beside_a_long_name(monkeypatch: pytest.MonkeyPatch, columns: str) -> None:
+    """A rate without its last digits is another rate: names are folded, and lines get longer, before that."""
+    monkeypatch.setenv("COLUMNS", columns)
+    name, origin = "model_" * 12, "models.other.qps_limit"
+    rates = tuple(f"{number}98765.5" for number in range(1, 5))
+    table = Table(
+        title="t",
+        columns=(
+            Column(title="model"),
+            *(Column(title=f"rate {number}", right=True) for number in range(1, 5)),
+            Column(title="from", wrap=True),
+        ),
+        lines=(Line(cells=(name, *rates, origin)),),
+    )
+
+    head, *rows = (line for line in table_text(table).splitlines()[1:] if line.strip() and "─" not in line)
+    first = next(row for row in rows if rates[0] in row)
+
+    assert first.split()[1:5] == list(rates)
+    assert "".join(row[: first.index(rates[0])].strip() for row in rows) == name
+    assert "".join(row[head.index("from") :].strip() for row in rows) == origin
+
+
 def test_no_color_is_honoured_on_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
     """NO_COLOR set: bold may stay, colours go."""
     monkeypatch.setenv("NO_COLOR", "1")

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Literal, TextIO
 
 from rich import box
+from rich.cells import cell_len
 from rich.console import Console
 from rich.style import Style as RichStyle
 from rich.table import Table as RichTable
@@ -19,12 +20,18 @@ from rich.text import Text
 
 from tritonobs.outside import shown
 
+_FOLDED = 8
+"""Characters of a text that stay on one line in the narrowest table."""
+
 Style = Literal["", "bold", "dim", "red", "yellow", "green"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Column:
-    """A column; numbers stand `right`. A column that may not `wrap` keeps its width before others."""
+    """A column; numbers stand `right`, and are always whole.
+
+    A text that may not `wrap` keeps its width before others, as long as the table fits.
+    """
 
     title: str
     right: bool = False
@@ -54,18 +61,32 @@ def print_table(table: Table, *, file: TextIO | None = None) -> None:
     console = plain_console(file or sys.stdout)
     print_text(table.title, style="bold", file=file)
     if table.lines:
-        console.print(_drawn(table))
+        # Longer lines than the terminal's are better than numbers without their last digits.
+        console.width = max(console.width, _width(table, _FOLDED))
+        console.print(_drawn(table, console.width), soft_wrap=True)
     for note in table.notes:
         print_text(note, style="dim", file=file)
 
 
-def _drawn(table: Table) -> RichTable:
+def _width(table: Table, folded: int, *, every: bool = True) -> int:
+    """How wide the table is where texts, or only those that may wrap, are folded to so many characters."""
+    widths = []
+    for column, *cells in zip(table.columns, *(line.cells for line in table.lines), strict=True):
+        widest = max(cell_len(plain(text)) for text in (column.title, *cells))
+        folds = column.wrap or (every and not column.right)
+        widths.append(min(widest, folded) if folds else widest)
+    # Two spaces between columns, and one at the end.
+    return sum(widths) + 2 * (len(widths) - 1) + 1
+
+
+def _drawn(table: Table, width: int) -> RichTable:
+    crowded = _width(table, _FOLDED, every=False) > width
     drawn = RichTable(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False)
     for column in table.columns:
         drawn.add_column(
             Text(column.title),
             justify="right" if column.right else "left",
-            no_wrap=not column.wrap,
+            no_wrap=not column.wrap and (column.right or not crowded),
             # rich's default is an ellipsis, which would hide the rest of a name.
             overflow="fold",
         )
