@@ -34,9 +34,9 @@ def test_the_index_tells_ready_from_the_rest(wire: Wire) -> None:
 def test_a_config_is_read_with_its_steps(wire: Wire) -> None:
     """What discover and triage need: graph, batching, parameters."""
     wire.says(
-        "/v2/models/whole%20part/versions/3/config",
+        "/v2/models/whole+part/config",
         {
-            "name": "whole part",
+            "name": "whole+part",
             "platform": "ensemble",
             "max_batch_size": 8,
             "dynamic_batching": {"max_queue_delay_microseconds": 1500},
@@ -47,8 +47,10 @@ def test_a_config_is_read_with_its_steps(wire: Wire) -> None:
         },
     )
 
-    config = TritonClient(wire.url).model_config("whole part", "3")
+    found = TritonClient(wire.url).model_configs(["whole+part", "a part {that is} not found"])
 
+    assert list(found) == ["whole+part"]
+    config = found["whole+part"]
     assert config.steps == (EnsembleStep(model="a", version=-1), EnsembleStep(model="b", version=-1))
     assert (config.max_batch_size, config.max_queue_delay_seconds) == (8, 0.0015)
     assert config.parameters == {"calls": "a"}
@@ -98,5 +100,4 @@ def test_another_server_on_that_port_is_a_bad_answer(wire: Wire) -> None:
 
 def test_half_a_character_in_a_name_is_asked_about(wire: Wire) -> None:
     """A server may name such a model; no bytes of UTF-8 are its name."""
-    with pytest.raises(BadAnswer, match="answered 404"):
-        TritonClient(wire.url).model_config("m\ud800")
+    assert TritonClient(wire.url).model_configs(["m\ud800"]) == {}

@@ -178,6 +178,22 @@ def test_what_cannot_be_seen_is_said(url: str) -> None:
     assert blind.models[0].versions[0].requests == 10
 
 
+def test_a_model_that_is_not_found_by_its_name_is_there(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Triton does not decode `%7B`: it has the model, and its configuration cannot be read."""
+    index = [*ANSWERS["/v2/repository/index"], {"name": "br{a}ce", "version": "1", "state": "READY"}]
+    monkeypatch.setitem(ANSWERS, "/v2/repository/index", index)
+
+    (first, *others) = _look(url, "/metrics").models
+
+    assert (first.name, first.kind, [version.version for version in first.versions]) == (
+        "br{a}ce",
+        "model",
+        ["1"],
+    )
+    assert first.remarks[0].startswith("its configuration could not be read by its name")
+    assert [model.name for model in others] == ["detector", "inspect", "whole"]
+
+
 def test_a_draft_is_a_fleet_file(url: str, tmp_path: Path) -> None:
     """It validates as it is, and says where its numbers come from."""
     text = draft((_look(url, "/metrics"),), fleet="found")

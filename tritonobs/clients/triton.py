@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from http import HTTPStatus
 from typing import Final, TypeVar
 from urllib.parse import quote
 
@@ -101,9 +102,17 @@ class TritonClient(Transport):
         # Triton refuses a GET here.
         return self._read(self.post_json("/v2/repository/index", {}), _INDEX.validate_python)
 
-    def model_config(self, model: str, version: str = "") -> ModelConfig:
-        """The configuration of a ready model; without a version, of its highest."""
-        return self._read(self.get(f"{_model_path(model, version)}/config"), _config)
+    def model_configs(self, models: Iterable[str]) -> dict[str, ModelConfig]:
+        """The configurations of ready models, of the highest version each, but for models it does not find.
+
+        Such a model was unloaded meanwhile, or its name cannot be written in an address: see `_quoted`.
+        """
+        asked = {model: self.get(f"{_model_path(model, '')}/config") for model in models}
+        return {
+            model: self._read(answer, _config)
+            for model, answer in asked.items()
+            if answer.status not in _UNKNOWN
+        }
 
     def stats(self, model: str = "", version: str = "") -> tuple[ModelStats, ...]:
         """Statistics of every ready model version, or of one model."""
@@ -135,13 +144,18 @@ class TritonClient(Transport):
             return build(body)
 
 
+_AS_WRITTEN: Final = "!$&'()*+,;=:@~"
+_UNKNOWN: Final = (HTTPStatus.BAD_REQUEST, HTTPStatus.NOT_FOUND)
+"""Older releases answer 400 about a model that they do not have, 24.10 answers 404."""
 _INDEX: Final = TypeAdapter(tuple[RepositoryEntry, ...])
 _STATS: Final = TypeAdapter(tuple[ModelStats, ...])
 
 
 def _quoted(name: str) -> str:
-    # A name in JSON can hold half of a character.
-    return quote(name, safe="", errors="surrogatepass")
+    # Triton 24.10 does not decode addresses: `a+b` is found, `a%2Bb` is not. These are all that urllib3
+    # leaves as they are; what else is escaped (spaces, braces, other alphabets) is not found. A name in JSON
+    # can hold half of a character.
+    return quote(name, safe=_AS_WRITTEN, errors="surrogatepass")
 
 
 def _model_path(model: str, version: str) -> str:

@@ -72,7 +72,7 @@ class LimitsLog:
         """Lock out other writers of this log (and of its fleet file); repair what a crash left behind.
 
         Raises:
-            FileUnusable: the log cannot be opened for writing, or another program keeps its turn for too long.
+            FileUnusable: the log cannot be opened for writing, or another program keeps its turn too long.
         """
         with _reported(), refused(self.path, "written"):
             self.path.parent.mkdir(parents=True, exist_ok=True)

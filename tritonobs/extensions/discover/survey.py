@@ -75,6 +75,9 @@ class FoundReplica:
     remarks: tuple[str, ...] = ()
 
 
+_UNREAD = (
+    "its configuration could not be read by its name: if it is an ensemble, add its steps as calls"
+)
 _Traffic: TypeAlias = "Mapping[tuple[str, str], FoundVersion]"
 
 
@@ -103,8 +106,9 @@ def discover(triton: TritonClient, metrics_url: str = "", *, watch_seconds: floa
     versions: dict[str, list[str]] = {}
     for entry in ready:
         versions.setdefault(entry.name, []).append(entry.version)
+    configs = triton.model_configs(sorted(versions))
     models = tuple(
-        _found_model(triton.model_config(name), sorted(found, key=version_order), page, traffic)
+        _found_model(name, configs.get(name), sorted(found, key=version_order), page, traffic)
         for name, found in sorted(versions.items())
     )
     return FoundReplica(
@@ -198,31 +202,36 @@ def _added(one: FoundVersion, other: FoundVersion) -> FoundVersion:
 
 
 def _found_model(
-    config: ModelConfig, versions: list[str], page: MetricsPage | None, traffic: _Traffic
+    name: str,
+    config: ModelConfig | None,
+    versions: list[str],
+    page: MetricsPage | None,
+    traffic: _Traffic,
 ) -> FoundModel:
-    calls, remarks = _calls(config)
-    kind = "ensemble" if config.steps else "bls" if calls else "model"
-    if config.decoupled:
+    calls, remarks = _calls(config) if config else ((), [_UNREAD])
+    kind = "ensemble" if config and config.steps else "bls" if calls else "model"
+    if config and config.decoupled:
         remarks.append("decoupled: Triton's request time ends before the last response")
     # A worker that reports stages has heartbeats from its first second on, also without requests.
-    if page and not config.steps and not page.total(names.HEARTBEAT, model=config.name):
+    if page and kind != "ensemble" and not page.total(names.HEARTBEAT, model=name):
         remarks.append("reports no stages: see docs/instrument.md")
-    if not calls and config.platform in {"python", ""}:
+    if config and not calls and config.platform in {"python", ""}:
         remarks.append(
             f"Python code: models that it calls cannot be seen; name them in parameter {CALLS_PARAMETER}"
         )
+    parameters = config.parameters if config else {}
     return FoundModel(
-        name=config.name,
+        name=name,
         kind=kind,
         versions=tuple(
             replace(
-                traffic.get((config.name, version), FoundVersion(version=version)),
-                latency_buckets=_buckets(config.parameters, f"{BUCKETS_PARAMETER}.{version}"),
+                traffic.get((name, version), FoundVersion(version=version)),
+                latency_buckets=_buckets(parameters, f"{BUCKETS_PARAMETER}.{version}"),
             )
             for version in versions
         ),
         calls=calls,
-        latency_buckets=_buckets(config.parameters, BUCKETS_PARAMETER),
+        latency_buckets=_buckets(parameters, BUCKETS_PARAMETER),
         remarks=tuple(remarks),
     )
 

@@ -247,7 +247,7 @@ def _about(cluster: promql.Scope, models: Iterable[str], calls: tuple[Reading, .
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReplicaState:
-    """One replica that answered; `configs` are of its ready models."""
+    """One replica that answered; `configs` are of its ready models, if it finds them by their names."""
 
     address: str
     ready: bool
@@ -267,7 +267,7 @@ def look_at(triton: TritonClient) -> ReplicaState:
         address=triton.address,
         ready=triton.ready(),
         entries=entries,
-        configs=tuple(triton.model_config(name) for name in serving),
+        configs=tuple(triton.model_configs(serving).values()),
     )
 
 
