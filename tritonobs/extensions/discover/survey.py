@@ -75,9 +75,7 @@ class FoundReplica:
     remarks: tuple[str, ...] = ()
 
 
-_UNREAD = (
-    "its configuration could not be read by its name: if it is an ensemble, add its steps as calls"
-)
+_UNREAD = "its configuration could not be read by its name: if it is an ensemble, add its steps as calls"
 _Traffic: TypeAlias = "Mapping[tuple[str, str], FoundVersion]"
 
 
