@@ -11,13 +11,13 @@ function(config)
   local lasting = '%(burnLastingRatio)s * ';
   local again = '%(burnAgainRatio)s * ';
   // SLOs whose ratio over `window` exceeds the threshold, or a `part` of it while a burn lasts. The value is the ratio.
-  local exceeds(window, factor, part='') = fit(|||
+  local exceeds(window, factor, part='', ago='') = fit(|||
     (
-      slo:sli_error:ratio_rate%(window)s
+      slo:sli_error:ratio_rate%(window)s%(ago)s
         > ignoring (sloth_window)
       %(part)sclamp_max(%(factor)s * slo:error_budget:ratio, %(sloThresholdCap)s)
     )
-  |||, { window: window, factor: factor, part: part });
+  |||, { window: window, factor: factor, part: part, ago: ago });
   // Few budgets burn, or nearly do. For slower tiers a record holds those, with the ratio of each window divided by its
   // threshold, and burns are judged from these rows. All others are dropped by the smallest budget of the cluster, before
   // each is divided by its own.
@@ -60,7 +60,8 @@ function(config)
   local quick(tier) = if duration.seconds(tier.short) < 3600 then 'increase' else 'sampled';
   // SLOs whose short window burns fast enough for a faster tier, by more than chance. They are left to that tier, and so is
   // everything while its alert fires. Otherwise a slower tier could begin first: where a model has had traffic for less than
-  // the long window, the ratio over that window rises sooner.
+  // the long window, the ratio over that window rises sooner. What the slower tier had seen before that burst is its own:
+  // short outages that recur are too short for a faster tier, and each is over before its burst is.
   local burst(one) = fit(|||
     (
       %(burns)s
@@ -80,15 +81,24 @@ function(config)
     ),
   });
   local bursts = 'slo:error_budget_burn:burst';
+  // SLOs whose long window exceeded the threshold of a tier so long ago.
+  local exceeded_before(tier, ago) =
+    if sparse then '(' + reported.over_in(tier, tier.long) + ' offset ' + ago + ' > 1)'
+    else exceeds(tier.long, tier.factor, ago=' offset ' + ago);
   local left_to(tier) = std.join('', [
     fit(|||
 
       unless on (%(subject)s, slo)
-      %(burst)s
+      (
+        %(burst)s
+          unless on (%(subject)s, slo)
+        %(seen_before)s
+      )
       unless on (%(model)s, slo)
       %(out)s
     |||, {
       burst: if sparse then bursts + '{burn_tier="' + one.name + '"}' else burst(one),
+      seen_before: exceeded_before(tier, text.span(one.short)),
       out: one.named('ratio'),
     })
     for one in tier.faster
