@@ -234,7 +234,7 @@ function(config)
       |||), {
         summary: 'A model is slower on one server than on the others.',
         description: 'A request to ' + say.model + ' takes ' + say.number +
-                     ' times as long on {{ $labels.%(replicaLabel)s }} as on the other replicas. Check the load, clocks, temperature and other workloads of that machine, or drain it.',
+                     ' times as long on {{ $labels.%(replicaLabel)s }} as on the other replicas. Check the load, clock speed, temperature and other workloads of that machine, or drain it.',
         summary_zh: say.model_zh + ' 在 {{ $labels.%(replicaLabel)s }} 上比别处慢。',
         description_zh: '对 ' + say.model_zh + ' 的请求在 {{ $labels.%(replicaLabel)s }} 上的耗时是其他副本的 ' + say.number + ' 倍。请查看该机器的负载、频率、温度和同机的其他负载，或将其摘除。',
         board: boards.link('model', ['model', 'version'], 'replica_model_version:triton_request_duration_seconds:mean5m'),
