@@ -169,6 +169,8 @@ function(config)
     soon: text.group('alerts.models', config.modelInterval, [
       text.alert('TritonQueueWaitHigh', 'warning', text.owned_version(fit(|||
         (model_version:triton_queue_duration_seconds:mean5m > %(queueSeconds)s)
+        and on (%(subject)s)
+        (model_version:triton_requests:rate5m * %(seconds5m)s >= %(queueRequests)s)
         %(ended)s
       |||, { ended: ended })), {
         summary: 'Requests wait too long in the queue.',

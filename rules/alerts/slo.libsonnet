@@ -32,7 +32,7 @@ function(config)
   local reasons(sentence) = asked(
     'topk by (%(cluster)s) (1, ' +
     'sum by (%(cluster)s, stage, reason) (model_version_stage_reason:tritonobs_stage_errors:rate5m{outcome=\\"\\",' + matching(of_model) + '}) > 0 ' +
-    'or on () sum by (%(cluster)s, reason) (avg_over_time(model_version_reason:triton_requests_failed:rate%(short)s{' + matching(of_model) + '}[%(span5m)s])) > 0) ' +
+    'or on () sum by (%(cluster)s, reason) (avg_over_time(model_version_reason:triton_requests_failed:rate%(short)s{reason!=\\"CANCELED\\",' + matching(of_model) + '}[%(span5m)s])) > 0) ' +
     'and on () slo:tritonobs_counted:info{stage=\\"\\",' + matching(of_slo) + '}',
     of_model + of_model + of_slo,
     sentence
