@@ -18,7 +18,7 @@ function(config)
     local done = last + '{counted="success"}';
     local told = 'replica_model_version_outcome:tritonobs_requests_told:increase';
     local counted(outcomes) = 'tritonobs_requests_total{%(triton)s, outcome' + outcomes + '}';
-    // A cancelled reply is a success to Triton, and was told like any other.
+    // A cancelled reply is a success to Triton, and the model reported it like any other.
     local replied = counted('=~"cancelled|error|invalid|ok|rejected"');
     // Failures in Triton's counters that match `reasons`, by series.
     local failed(reasons) =
