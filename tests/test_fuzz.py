@@ -23,7 +23,7 @@ from tritonobs.chats.dingtalk import MOST_BYTES
 from tritonobs.clients.exposition import parse_page
 from tritonobs.delivery.composer import Composer
 from tritonobs.delivery.payload import read_payload
-from tritonobs.errors import SnapshotUnusable, SpecInvalid
+from tritonobs.errors import FileUnusable, SnapshotUnusable, SpecInvalid
 from tritonobs.extensions.triage.judge import triage
 from tritonobs.extensions.triage.saved import load_snapshot
 from tritonobs.findings import Severity

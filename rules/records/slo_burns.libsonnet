@@ -10,7 +10,6 @@ function(config)
   // thresholds.
   local lasting = '%(burnLastingRatio)s * ';
   local again = '%(burnAgainRatio)s * ';
-  local worse = '%(burnWorseRatio)s * ';
   // SLOs whose ratio over `window` exceeds the threshold, or a `part` of it while a burn lasts. The value is the ratio.
   local exceeds(window, factor, part='', ago='') = fit(|||
     (
@@ -82,11 +81,24 @@ function(config)
     ),
   });
   local bursts = 'slo:error_budget_burn:burst';
-  // SLOs with a window that exceeded the threshold of a tier so long ago.
-  local exceeded_before(tier, window, ago) =
-    local offset = ' offset ' + text.span(ago);
-    if sparse then '(' + reported.over_in(tier, window) + offset + ' > 1)'
-    else exceeds(window, tier.factor, ago=offset);
+  // SLOs whose long window exceeded the threshold of `tier` before the burst for the faster tier `one` began: where both
+  // windows have seen the same time, the burst brought it there.
+  local before_burst(tier, one) =
+    local ago = ' offset ' + duration.text(2 * duration.seconds(text.span(one.short)));
+    if sparse then fit(|||
+      (
+        %(over)s%(ago)s > 1
+          unless on (%(subject)s, slo)
+        %(burst)s%(ago)s
+      )
+    |||, { over: reported.over_in(tier, tier.long), burst: bursts + '{burn_tier="' + one.name + '"}', ago: ago })
+    else fit(|||
+      (
+        %(over)s
+          unless on (%(subject)s, slo)
+        %(burst)s
+      )
+    |||, { over: exceeds(tier.long, tier.factor, ago=ago), burst: exceeds(one.short, one.factor, ago=ago) });
   local left_to(tier) = std.join('', [
     fit(|||
 
@@ -100,33 +112,11 @@ function(config)
       %(out)s
     |||, {
       burst: if sparse then bursts + '{burn_tier="' + one.name + '"}' else burst(one),
-      seen_before: exceeded_before(tier, tier.long, one.short),
+      seen_before: before_burst(tier, one),
       out: one.named('ratio'),
     })
     for one in tier.faster
   ]);
-  // SLOs that burned for a slower tier of the same severity a while ago already, and do not burn much worse now. Between the
-  // thresholds of two tiers chance would start the faster one again and again, while the slower one lasts.
-  local lasts_slower(tier) =
-    local slower = [one for one in tiers if one.seconds > tier.seconds && one.severity == tier.severity];
-    std.join('', [
-      fit(|||
-
-        unless on (%(subject)s, slo)
-        (
-          %(long)s
-            and on (%(subject)s, slo)
-          %(again)s
-            unless on (%(subject)s, slo)
-          %(worse)s
-        )
-      |||, {
-        long: exceeded_before(one, one.long, one.short),
-        again: exceeded_before(one, one.again, one.short),
-        worse: above(tier, tier.long, worse),
-      })
-      for one in slower[:1]
-    ]);
   // The rows of `burns`, without SLOs for which faster tiers have reported so much that the rest of the long window is below
   // its threshold.
   local not_reported(tier, burns, part='') =
@@ -141,21 +131,18 @@ function(config)
   // The records of a tier. `fresh` is twice the interval of the samples, so that no evaluation misses a bad request.
   local records(tier, fresh) =
     local begun = tier.named('begun');
-    // The first tier's windows are short: a burn that began twice lasts until its long window is calm.
-    local calm = if tier.again == tier.long then again else lasting;
     local placed(expr) = fit(expr, {
       long: not_reported(tier, above(tier, tier.long)),
       shorter: above(tier, tier.short),
       shorter_still: above(tier, tier.short, lasting),
       longer_still: above(tier, tier.again, again),
-      long_still: if calm == lasting then '' else '\n' + above(tier, tier.long, lasting) + '\nand',
       begun: begun,
       begins: tier.named('begins'),
       short_window: text.span(tier.short),
       lately: text.span(tier.lately),
       counted: if reported.by_suspects(tier) then 'slo:sli_bad_requests:suspected_fresh'
       else fit('(sum_over_time(slo:sli_bad_requests:increase[%(fresh)s]) > 0)', { fresh: fresh }),
-      left_to: left_to(tier) + lasts_slower(tier),
+      left_to: left_to(tier),
       // What faster tiers leave needs at least this time to spend its share. The window of a younger SLO has too few good
       // requests.
       old_enough: if tier.age == '' then '' else fit('\nand\n(slo:error_budget:ratio offset %(age)s)', { age: text.span(tier.age) }),
@@ -199,12 +186,12 @@ function(config)
         slo:error_budget:ratio
       |||, {
         window: tier.long,
-        long: not_reported(tier, above(tier, tier.long, calm), calm),
+        long: not_reported(tier, above(tier, tier.long, lasting), lasting),
         lasting: text.all([
           placed(|||
             (
               %(shorter_still)s
-              and%(long_still)s
+              and
               present_over_time(%(begun)s[%(short_window)s])
             )
           |||),
@@ -239,9 +226,10 @@ function(config)
   local near =
     local tier = tiers[0];
     local part = '%(burnLastingRatio)s';
-    local windows = std.set([tier.long, tier.short]);
+    local windows = [tier.long, tier.short];
     text.record(reported.near, text.all(
-      [of_threshold(tier, std.setDiff(windows, [tier.again]), part), of_threshold(tier, [tier.again], '%(burnAgainRatio)s')] +
+      [of_threshold(tier, windows, part)] +
+      (if std.member(windows, tier.again) then [] else [of_threshold(tier, [tier.again], '%(burnAgainRatio)s')]) +
       [fit(|||
         label_replace(
           sum_over_time(slo:sli_bad_requests:increase[%(long)s])

@@ -207,28 +207,6 @@ def test_errors_of_exactly_a_threshold_do_not_flap(engine, qps, share, days):
     assert {name: len(fired) for name, fired in lived.all_fired().items() if len(fired) > most} == {}
 
 
-@pytest.mark.parametrize(("qps", "share"), [(0.17, 0.01), (1, 0.012), (1, 0.013)])
-def test_chance_does_not_page_every_hour(engine, qps, share):
-    """Between two tiers that page, the faster one would begin by chance while the slower one lasts."""
-    fleet = one_model(seconds=2 * DAY, qps=qps, raised=share)
-
-    lived = live(engine, fleet, FAST, MEDIUM)
-
-    assert len(lived.fired(FAST)) <= 2
-    assert 1 <= len(lived.fired(MEDIUM)) <= 4
-
-
-def test_errors_that_get_much_worse_page_again(engine):
-    """A slower page goes on, and a tenth of all requests begins to fail."""
-    worse = OLD + 12 * HOUR
-    fleet = one_model(seconds=OLD + 13 * HOUR, qps=10, raised=steps((OLD, 0.008), (worse, 0.1)))
-
-    lived = live(engine, fleet, FAST, MEDIUM)
-
-    (slower,), (faster,) = lived.fired(MEDIUM), lived.fired(FAST)
-    assert slower.since < worse < faster.since < worse + 0.0288 / 0.1 * HOUR
-
-
 def test_chance_ends_no_alert_for_minutes(engine):
     """One request a second and few errors: the short window holds a handful of them, one more or less."""
     begun = {}
