@@ -43,7 +43,7 @@ def validate(*, fleet: Path, fail_on: str, prometheus_url: str | None, form: str
         plan = build_plan(spec, fleet.absolute().parent)
         findings = (*findings, *_log(spec, fleet), *_targets(spec, plan), *_secrets(spec, plan))
         if prometheus_url:
-            findings = (*findings, *_compared(plan, str(fleet), prometheus_url))
+            findings = (*findings, *_compared(plan, spec, str(fleet), prometheus_url))
     if form == "json":
         say(json_text([value_of(finding) for finding in findings]))
     else:
@@ -108,12 +108,17 @@ def _targets(spec: Spec, plan: Plan) -> Iterator[Finding]:
             yield spec.source.warning(("replicas", "file", "path"), str(error))
 
 
-def _compared(plan: Plan, file: str, prometheus_url: str) -> tuple[Finding, ...]:
+def _compared(plan: Plan, spec: Spec, file: str, prometheus_url: str) -> tuple[Finding, ...]:
     """Differences between the file and what runs."""
     from tritonobs.clients.prometheus import PrometheusClient
+    from tritonobs.timings.agree import disagreements
     from tritonobs.timings.ask import unknown_names
 
-    return tuple(unknown_names(plan, PrometheusClient(prometheus_url), file))
+    prometheus = PrometheusClient(prometheus_url)
+    return (
+        *unknown_names(plan, prometheus, file),
+        *disagreements(plan, prometheus, spec.source),
+    )
 
 
 def _summary(fleet: Path, findings: Sequence[Finding]) -> str:
