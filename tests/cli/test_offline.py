@@ -91,18 +91,58 @@ def test_validate_refuses_a_log_of_limits_that_is_the_fleet_file(run: Run, fleet
     )
 
 
-def test_validate_warns_of_a_file_of_targets_that_cannot_be_read(run: Run, fleet_file: Path) -> None:
-    """Where it is on this machine, at its place in the fleet file."""
+def _targets(run: Run, fleet_file: Path, text: str) -> tuple[int, list[str]]:
+    """The exit status of `validate`, and its findings, with this file of targets."""
     fleet_file.write_text("fleet: a\nreplicas: {file: {path: t.json}}\nmodels: {m: {}}\n")
-    absent = run("validate", fleet_file.name)
-    (fleet_file.parent / "t.json").write_text('[{"targets": ["a"]}]')
-
+    (fleet_file.parent / "t.json").write_text(text)
     done = run("validate", fleet_file.name)
+    before = f"fleet.yaml:2:25: replicas.file.path: {fleet_file.parent / 't.json'}"
+    return done.returncode, [line.removeprefix(before) for line in done.stdout.splitlines()]
 
-    assert absent.stdout == "fleet.yaml: valid\n"
-    assert done.returncode == 0
-    assert done.stdout.startswith("fleet.yaml:2:25: replicas.file.path: ")
-    assert "t.json: 'a' is not host:port" in done.stdout
+
+def test_validate_refuses_a_file_of_targets_with_every_mistake(run: Run, fleet_file: Path) -> None:
+    """Where it is on this machine, at its place in the fleet file, with the number of the group."""
+    groups = [
+        {"targets": ["a", "b:1"]},
+        {"targets": ["b:x"], "labels": {"__scheme__": "ftp"}},
+        {"targets": "b:1"},
+        {"targets": ["c:1"], "labels": {"pool": 5}},
+    ]
+
+    assert _targets(run, fleet_file, json.dumps(groups)) == (
+        1,
+        [
+            ": group 1: 'a' is not host:port",
+            ": group 2: 'ftp' is not a scheme; allowed is http or https",
+            ": group 2: 'b:x' is not host:port",
+            (
+                ': group 3 has no list of targets; allowed is one like {"targets": ["host:8002"], "labels": '
+                '{"pool": "a"}}'
+            ),
+            ": group 4: allowed is text in pool; write quotes",
+        ],
+    )
+    assert _targets(run, fleet_file, "{") == (1, [" is not JSON or YAML"])
+    (fleet_file.parent / "t.json").unlink()
+    assert run("validate", fleet_file.name).stdout == "fleet.yaml: valid\n"
+
+
+def test_validate_names_labels_of_targets_that_are_replaced(run: Run, fleet_file: Path) -> None:
+    """A warning: the names of servers are their targets, and the cluster is that of the fleet file."""
+    groups = [
+        {"targets": ["a:1", "b:1"], "labels": {"replica": "gpu-01", "cluster": "west", "pool": "x"}},
+        {"targets": ["c:1"], "labels": {"replica": "c:1", "cluster": "default", "job": "triton"}},
+        {"targets": ["d:1"]},
+    ]
+
+    assert _targets(run, fleet_file, json.dumps(groups)) == (
+        0,
+        [
+            ": label replica of group 1 is replaced by the target [warning]",
+            ': label cluster of group 1 is replaced by "default" [warning]',
+        ],
+    )
+    assert _targets(run, fleet_file, json.dumps(groups[1:])) == (0, ["fleet.yaml: valid"])
 
 
 def test_build_names_rules_of_an_earlier_build(run: Run, fleet_file: Path) -> None:

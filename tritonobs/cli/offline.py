@@ -10,8 +10,8 @@ import click
 
 from tritonobs.cli.say import say
 from tritonobs.cli.values import FLEET, FORMAT, Address, examine, line_of, value_of, worst
-from tritonobs.errors import SecretUnusable, SpecInvalid, TritonobsError
-from tritonobs.findings import Finding, Severity
+from tritonobs.errors import FileUnusable, SecretUnusable, SpecInvalid, TritonobsError
+from tritonobs.findings import Finding, Severity, abridged
 from tritonobs.limits.change import log_path
 from tritonobs.plan.build import build_plan
 from tritonobs.plan.fleet import Plan, TargetsFile
@@ -97,15 +97,24 @@ def _secrets(spec: Spec, plan: Plan) -> Iterator[Finding]:
 
 
 def _targets(spec: Spec, plan: Plan) -> Iterator[Finding]:
-    """A file of targets that is on this machine, and cannot be read as one."""
+    """What is wrong with a file of targets that is on this machine, and which of its labels are replaced."""
     how = plan.replica_source
     if isinstance(how, TargetsFile) and how.path.exists():
-        from tritonobs.replicas import find_replicas
+        from tritonobs.replicas import find_replicas, labels_replaced, targets_faults
 
+        at = ("replicas", "file", "path")
         try:
-            find_replicas(plan)
+            faults = targets_faults(how)
+            yield from abridged(spec.source.finding(at, f"{how.path}: {fault}") for fault in faults)
+            if not faults:
+                find_replicas(plan)
+                replaced = labels_replaced(plan, how)
+                yield from abridged(spec.source.warning(at, f"{how.path}: {one}") for one in replaced)
+        except FileUnusable as error:
+            # Prometheus and `serve` may run as a user who may read it.
+            yield spec.source.warning(at, str(error))
         except TritonobsError as error:
-            yield spec.source.warning(("replicas", "file", "path"), str(error))
+            yield spec.source.finding(at, str(error))
 
 
 def _compared(plan: Plan, spec: Spec, file: str, prometheus_url: str) -> tuple[Finding, ...]:
