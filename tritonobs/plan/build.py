@@ -266,11 +266,15 @@ def notify_findings(spec: Spec) -> Iterator[Finding]:
     """Every finding about it."""
     notify = spec.notify
     own = spec.own_alertmanager.receivers if spec.own_alertmanager else ()
+    # That file has its finding already, and its receivers are not known.
+    unread = notify.alertmanager_file is not None and spec.own_alertmanager is None
     ours = [f"{kind}/{name}" for kind in (*chats(), "webhook") for name in getattr(notify, kind)]
     receivers = dict.fromkeys((*ours, *(f"{OWN}{name}" for name in own)))
     for index, route in enumerate(notify.routes):
         at: tuple[Step, ...] = ("notify", "routes", index)
         for position, receiver in enumerate(route.to):
+            if receiver.startswith(OWN) and unread:
+                continue
             yield from _known(spec, (*at, "to", position), receiver, receivers, "a receiver")
         yield from _matched(spec, at, route.match)
     yield from _never_reached(spec)
