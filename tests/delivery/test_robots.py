@@ -205,14 +205,33 @@ def test_new_secret_in_the_file_is_used_at_once(write, robot, alert, payload, tm
 def test_secret_that_becomes_readable_is_used_no_more(write, robot, alert, payload, tmp_path) -> None:
     """The caller is told why, and to come again."""
 
-    async def steps(delivery: Delivery, _: DeliveryMetrics) -> Answer:
+    async def steps(delivery: Delivery, metrics: DeliveryMetrics) -> Answer:
         (tmp_path / "secret").chmod(0o644)
-        return await delivery.committer("oncall", "dingtalk").commit(payload(alert()))
+        answer = await delivery.committer("oncall", "dingtalk").commit(payload(alert()))
+        assert _codes(metrics) == {"secret"}
+        return answer
 
     answer = _deliver(write(), steps)
     assert not answer.accepted
     assert "every user can read" in answer.reason
     assert robot.attempts == []
+
+
+def test_a_robot_that_answers_wrongly_has_another_code(write, robot, alert, payload) -> None:
+    """The twin: its secrets are right."""
+    robot.fail(Fault.GARBAGE)
+
+    async def steps(delivery: Delivery, metrics: DeliveryMetrics) -> None:
+        await delivery.committer("oncall", "dingtalk").commit(payload(alert()))
+        assert _codes(metrics) == {"bad_answer"}
+
+    _deliver(write(), steps)
+
+
+def _codes(metrics: DeliveryMetrics) -> set[str]:
+    """The codes of messages that were not accepted."""
+    samples = [sample for family in metrics.registry.collect() for sample in family.samples]
+    return {one.labels["code"] for one in samples if one.name == names.DELIVERY_ERRORS}
 
 
 async def _said(alerts, robot):
