@@ -145,6 +145,50 @@ def test_validate_names_labels_of_targets_that_are_replaced(run: Run, fleet_file
     assert _targets(run, fleet_file, json.dumps(groups[1:])) == (0, ["fleet.yaml: valid"])
 
 
+@pytest.mark.parametrize(
+    ("notify", "said"),
+    [
+        pytest.param("", True, id="none"),
+        pytest.param("notify: {dead_man: {url: http://dead}}", True, id="a dead man's switch only"),
+        pytest.param("notify: {webhook: {pager: {url: http://pager}}}", False, id="one"),
+    ],
+)
+def test_build_says_that_no_alert_is_sent(run: Run, fleet_file: Path, notify: str, *, said: bool) -> None:
+    """A remark: Nightingale or another Alertmanager may send them."""
+    fleet_file.write_text(
+        f'fleet: a\nreplicas: [{{name: a, url: "http://a:8000"}}]\nmodels: {{m: {{}}}}\n{notify}\n'
+    )
+
+    done = run("build", fleet_file.name, "-o", "out")
+
+    remark = "fleet.yaml: notify names no receiver, so alertmanager.yml as built sends no alert"
+    assert (done.returncode, remark in done.stderr.splitlines()) == (0, said)
+
+
+def test_validate_warns_of_parts_elsewhere_that_would_call_themselves(run: Run, fleet_file: Path) -> None:
+    """Prometheus scrapes serve, and Alertmanager calls it: on another machine, loopback is another serve."""
+
+    def found(addresses: str, more: str = "") -> list[str]:
+        fleet_file.write_text(
+            f'fleet: a\nreplicas: [{{name: a, url: "http://a:8000"}}]\nmodels: {{m: {{}}}}\n'
+            f"addresses: {{{addresses}}}\n{more}\n"
+        )
+        return run("validate", fleet_file.name).stdout.splitlines()
+
+    remote = "prometheus: http://prom.example.com:9090"
+    assert found(remote) == [
+        (
+            'fleet.yaml:4:1: addresses: serve is left out, so prometheus at "http://prom.example.com:9090" '
+            "would call http://127.0.0.1:9900 (write the address at which it reaches tritonobs serve) "
+            "[warning]"
+        )
+    ]
+    assert len(found(f"{remote}, alertmanager: http://am.example.com")) == 2
+    valid = ["fleet.yaml: valid"]
+    assert found(f"{remote}, serve: http://s.example.com:9900") == valid
+    assert found("prometheus: http://localhost:9091, alertmanager: http://127.0.0.2:9093") == valid
+
+
 def test_build_names_rules_of_an_earlier_build(run: Run, fleet_file: Path) -> None:
     """A pattern would load them beside the new ones; rules of other people are not ours to judge."""
     _spoil(fleet_file, "fleet:", "limits_source: rules\nfleet:")

@@ -10,6 +10,7 @@ from urllib.parse import urlsplit
 from tritonobs.chats.registry import chats
 from tritonobs.errors import SpecInvalid
 from tritonobs.findings import Finding, Severity, Step, abridged, dotted, listed, quoted
+from tritonobs.outside import is_loopback
 from tritonobs.plan import graph
 from tritonobs.plan.check import autoscaling_findings, limit_findings, rules_findings, slo_findings
 from tritonobs.plan.fleet import (
@@ -123,6 +124,7 @@ def check(spec: Spec) -> tuple[Finding, ...]:
         *_cluster(spec),
         *abridged(_replicas(spec)),
         *_links(spec),
+        *_remote(spec),
         *_annotations(spec),
         *_times(spec),
         *calls,
@@ -195,6 +197,20 @@ def _links(spec: Spec) -> Iterator[Finding]:
             hint = "a browser outside the containers' network may not know that host"
             path = ("addresses", "public")
             yield spec.source.warning(path, message, hint=hint, key=True)
+
+
+def _remote(spec: Spec) -> Iterator[Finding]:
+    """A part on another machine, which would call this fleet's `serve` on its own one."""
+    addresses, objects = spec.addresses, spec.kubernetes and spec.kubernetes.objects
+    # In a cluster, the address is that of the Service.
+    if "serve" in addresses.model_fields_set or objects:
+        return
+    for part in ("prometheus", "alertmanager"):
+        address = getattr(addresses, part)
+        if not is_loopback(urlsplit(address).hostname or ""):
+            message = f"serve is left out, so {part} at {quoted(address)} would call {addresses.serve}"
+            hint = "write the address at which it reaches tritonobs serve"
+            yield spec.source.warning(("addresses",), message, hint=hint, key=True)
 
 
 def _times(spec: Spec) -> Iterator[Finding]:
