@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import socket
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import TYPE_CHECKING
@@ -83,6 +84,20 @@ def test_pods_are_the_running_ones_with_the_labels(cluster, plan_of):
     ]
     assert cluster.asked[0]["labelSelector"] == "app=triton"
     assert plan.rules.replica_label == "pod"
+
+
+@pytest.mark.parametrize("selector", ["tier in (gpu)", "tier notin (cpu)", "!test", "app=a,!test"])
+def test_a_selector_of_another_kind_is_refused_with_what_is_taken(plan_of, selector: str) -> None:
+    """`kubectl` takes it; the operator's objects are made of labels and their values."""
+    taken = "with =, == or !=, and a bare key; not in, notin or !key"
+    with pytest.raises(TritonobsError, match=re.escape(taken)):
+        plan_of(f"{{kubernetes: {{selector: {selector!r}}}}}")
+
+
+@pytest.mark.parametrize("selector", ["app=a", "app==a,tier!=test", "app", "example.com/app = a, gpu"])
+def test_a_selector_of_labels_is_taken(plan_of, selector: str) -> None:
+    """The twin."""
+    assert plan_of(f"{{kubernetes: {{selector: {selector!r}}}}}").replica_source.selector == selector
 
 
 def test_a_file_is_read_as_prometheus_reads_it(plan_of, tmp_path):

@@ -13,9 +13,17 @@ from tritonobs.clients.kubernetes_api import KubernetesApi
 from tritonobs.clients.transport import Transport, as_documented
 from tritonobs.errors import BadAnswer, Unreachable
 from tritonobs.files import read_text
-from tritonobs.findings import found, listed
+from tritonobs.findings import found, listed, quoted
 from tritonobs.outside import web_parts
-from tritonobs.plan.fleet import Plan, Pods, Replica, Resolved, TargetsFile, TargetsPage
+from tritonobs.plan.fleet import (
+    Plan,
+    Pods,
+    Replica,
+    Resolved,
+    TargetsFile,
+    TargetsPage,
+    triton_labels,
+)
 from tritonobs.section import MOST_REPLICAS
 from tritonobs.units import host_port
 
@@ -36,8 +44,7 @@ def find_replicas(plan: Plan) -> tuple[Replica, ...]:
     elif isinstance(how, Resolved):
         servers = _resolved(how)
     elif isinstance(how, TargetsFile):
-        text = read_text(how.path, most=_MOST_BYTES)
-        servers = _targets(_parsed(text, str(how.path)), how.http_port, str(how.path))
+        servers = _targets(_read(how), how.http_port, str(how.path))
     elif isinstance(how, TargetsPage):
         with closing(Transport(how.url)) as client:
             value = client.get("").required().json()
@@ -48,6 +55,36 @@ def find_replicas(plan: Plan) -> tuple[Replica, ...]:
     if len(by_name) > MOST_REPLICAS:
         raise BadAnswer(f"found {len(by_name)} servers; at most {MOST_REPLICAS} are allowed")
     return tuple(by_name[name] for name in sorted(by_name))
+
+
+def targets_faults(how: TargetsFile) -> tuple[str, ...]:
+    """Every mistake in a file of targets, with the number of its group, counted from 1.
+
+    Raises:
+        FileUnusable: it cannot be read.
+        BadAnswer: it is not JSON or YAML.
+    """
+    return tuple(_faults(_read(how)))
+
+
+def labels_replaced(plan: Plan, how: TargetsFile) -> Iterator[str]:
+    """Labels of a file of targets without mistakes that the relabelling of a built prometheus.yml replaces.
+
+    Raises:
+        FileUnusable, BadAnswer: as above.
+    """
+    for number, group in enumerate(_read(how), start=1):
+        labels, own = dict(_labels(group)), triton_labels(plan)
+        replica = plan.rules.replica_label
+        if any(labels.get(replica, target) != target for target in group["targets"]):
+            yield f"label {replica} of group {number} is replaced by the target"
+        for name in sorted(labels.keys() & own.keys() - {replica}):
+            if labels[name] != own[name]:
+                yield f"label {name} of group {number} is replaced by {quoted(own[name])}"
+
+
+def _read(how: TargetsFile) -> Any:  # noqa: ANN401 (anything that the file holds)
+    return _parsed(read_text(how.path, most=_MOST_BYTES), str(how.path))
 
 
 def _pods(plan: Plan, how: Pods) -> Iterator[Replica]:
@@ -93,29 +130,40 @@ def _parsed(text: str, where: str) -> Any:  # noqa: ANN401 (anything that the fi
 
 def _targets(value: Any, http_port: int, where: str) -> Iterator[Replica]:  # noqa: ANN401 (as above)
     """Groups as Prometheus' file_sd and http_sd have them."""
-    if not isinstance(value, list):
-        raise BadAnswer(f"{where}: found {found(value)}; allowed is a list of groups like {_GROUP}")
-    for number, group in enumerate(value, start=1):
-        if not isinstance(group, dict) or not isinstance(group.get("targets"), list):
-            raise BadAnswer(f"{where}: group {number} has no list of targets; allowed is one like {_GROUP}")
-        if wrong := [name for name, text in _labels(group) if not isinstance(text, str)]:
-            raise BadAnswer(f"{where}: group {number}: allowed is text in {listed(wrong)}; write quotes")
+    for fault in _faults(value):
+        raise BadAnswer(f"{where}: {fault}")
     with as_documented(where, "a list of targets"):
         for group in value:
             labels = dict(_labels(group))
             scheme, page = labels.get("__scheme__", "http"), labels.get("__metrics_path__", "/metrics")
-            if scheme not in {"http", "https"}:
-                raise BadAnswer(f"{where}: {scheme!r} is not a scheme; allowed is http or https")
             for target in group["targets"]:
-                host = str(target).rpartition(":")[0]
-                parts = web_parts(f"http://{target}")
-                if parts is None or parts.port is None or parts.netloc != target:
-                    raise BadAnswer(f"{where}: {str(target)!r} is not host:port")
+                host = target.rpartition(":")[0]
                 yield Replica(
-                    name=str(target),
+                    name=target,
                     http_url=f"{scheme}://{host}:{http_port}",
                     metrics_url=f"{scheme}://{target}{page}",
                 )
+
+
+def _faults(value: Any) -> Iterator[str]:  # noqa: ANN401 (as above)
+    """What is wrong with groups of targets."""
+    if not isinstance(value, list):
+        yield f"found {found(value)}; allowed is a list of groups like {_GROUP}"
+        return
+    for number, group in enumerate(value, start=1):
+        if not isinstance(group, dict) or not isinstance(group.get("targets"), list):
+            yield f"group {number} has no list of targets; allowed is one like {_GROUP}"
+            continue
+        labels = dict(_labels(group))
+        scheme = labels.get("__scheme__", "http")
+        if wrong := [name for name, text in labels.items() if not isinstance(text, str)]:
+            yield f"group {number}: allowed is text in {listed(wrong)}; write quotes"
+        elif scheme not in {"http", "https"}:
+            yield f"group {number}: {scheme!r} is not a scheme; allowed is http or https"
+        for target in group["targets"]:
+            parts = web_parts(f"http://{target}")
+            if parts is None or parts.port is None or parts.netloc != target:
+                yield f"group {number}: {str(target)!r} is not host:port"
 
 
 def _labels(group: dict[str, Any]) -> list[tuple[str, Any]]:

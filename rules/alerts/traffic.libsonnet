@@ -142,9 +142,9 @@ function(config)
       soon: text.group('alerts.traffic', config.evaluationInterval, [
         text.alert('TritonServerDown', 'critical', down, {
           summary: 'A Triton server cannot be scraped.',
-          description: 'Prometheus has received no metrics from {{ $labels.%(replicaLabel)s }} for %(serverDownFor)s: the server is down, unreachable, or too busy to respond. Its models are not monitored.' + say.comes_and_goes + ' Check whether it is running, and read its log.',
+          description: 'Prometheus has received no metrics from {{ or $labels.%(replicaLabel)s $labels.instance }} for %(serverDownFor)s: the server is down, unreachable, or too busy to respond. Its models are not monitored.' + say.comes_and_goes + ' Check whether it is running, and read its log.',
           summary_zh: '无法抓取 {{ $labels.%(replicaLabel)s }} 上的 Triton。',
-          description_zh: 'Prometheus 已有 %(serverDownFor)s 没有从 {{ $labels.%(replicaLabel)s }} 得到指标：服务器已停止、不可达，或忙得无法应答。它的模型状态未知。' + say.comes_and_goes_zh + '请查看进程是否在运行以及它的日志。',
+          description_zh: 'Prometheus 已有 %(serverDownFor)s 没有从 {{ or $labels.%(replicaLabel)s $labels.instance }} 得到指标：服务器已停止、不可达，或忙得无法应答。它的模型状态未知。' + say.comes_and_goes_zh + '请查看进程是否在运行以及它的日志。',
           board: boards.link('hosts', [], 'up'),
         }, wait=config.serverDownFor),
         // All servers of a cluster at once: they have left service discovery, so no `up` is 0.

@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 import json
+from datetime import datetime, timedelta, timezone
+from decimal import Decimal
 from typing import TYPE_CHECKING
 
 import pytest
+
+from tritonobs.limits.change import Change, set_limit
+from tritonobs.spec.load import load_fleet
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -85,6 +90,12 @@ REFUSED = [
         "valid_from is not before valid_until",
         id="a time that ends before it begins",
     ),
+    pytest.param(
+        ["5", "--model", "inspect", "--until", "2020-11-11T00:00Z"],
+        2,
+        "the limit would end at 2020-11-11T00:00:00+00:00; it is ",
+        id="a time that is over",
+    ),
 ]
 
 
@@ -126,6 +137,50 @@ def test_scheduled_limits_are_added_and_listed(run: Run, fleet_file: Path) -> No
         ("preprocess", ""): "30",
     }
     assert "valid_until" in fleet_file.read_text()
+
+
+def test_a_temporary_limit_begins_now_and_says_why(run: Run, fleet_file: Path) -> None:
+    """With an end only it is in force at once, and what was in force before stays as it was."""
+    before = datetime.now(timezone.utc).replace(microsecond=0)
+    why = 'sale: "50 %", 双十一 #1 \\ it\'s {new}'
+    done = run(*SET, "6", "--model", "inspect", "--until", "2126-12-01T18:00Z", "--reason", why)
+    assert done.returncode == 0, done.stderr
+
+    def listed(*options: str) -> dict[str, str]:
+        rows = json.loads(run("limits", "list", "fleet.yaml", "--format", "json", *options).stdout)
+        return next(row for row in rows if row["model"] == "inspect")
+
+    now = listed()
+    assert (now["qps"], now["valid_until"], now["reason"]) == ("6", "2126-12-01T18:00:00+00:00", why)
+    assert before <= datetime.fromisoformat(now["valid_from"]) <= datetime.now(timezone.utc)
+    assert now["valid_from"].endswith(":{:02}+00:00".format(datetime.fromisoformat(now["valid_from"]).second))
+    earlier = (before - timedelta(seconds=1)).isoformat()
+    assert (listed("--at", earlier)["qps"], listed("--at", earlier)["reason"]) == ("8", "")
+    assert run("limits", "verify", "fleet.yaml").returncode == 0
+
+
+@pytest.mark.parametrize(
+    "written", ["sale", "a\nb\tc", "\u2028x\x7f\x85", "\U0001f600", "no", "~", "x" * 5000, "\udcff"]
+)
+def test_any_reason_can_be_written(tmp_path: Path, written: str) -> None:
+    """The entry is one line, in block and in flow style, with either ending of lines, and says the same."""
+    said = written.encode(errors="replace").decode()
+    change = Change(per_second=Decimal(6), model="m", valid_until=datetime(2126, 12, 1, tzinfo=timezone.utc))
+    flow = '{"fleet": "f", "replicas": [{"name": "a", "url": "http://b"}], "models": {"m": {"qps_limit": 8}}}'
+    block = (
+        'fleet: f\nreplicas: [{name: a, url: "http://10.0.0.1"}]\nmodels:\n  m:\n    qps_limit: 8  # why\n'
+    )
+    for number, text in enumerate((flow, block, block.replace("\n", "\r\n"))):
+        path = tmp_path / f"{number}.yaml"
+        path.write_bytes(text.encode())
+
+        set_limit(path, change, who="alice", reason=written)
+
+        (entry,) = load_fleet(path).models["m"].scheduled_limits
+        assert (entry.reason, entry.valid_from.microsecond) == (said, 0)
+        ending = "\r\n" if "\r" in text else "\n"
+        added = path.read_bytes().decode().count(ending) - text.count(ending)
+        assert added == (0 if text == flow else 1)
 
 
 def test_a_limit_for_a_time_that_hides_the_new_one_is_shown(run: Run, fleet_file: Path) -> None:

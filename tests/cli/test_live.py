@@ -13,9 +13,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import parse_qs, urlsplit
 
+import click
 import pytest
+from click.testing import CliRunner
 
 from support.serving import serving
+from tritonobs.cli.values import prometheus_option
+from tritonobs.errors import Unreachable
 from tritonobs.timings.top import TopView
 
 if TYPE_CHECKING:
@@ -78,6 +82,34 @@ def test_a_channel_of_alertmanager_cannot_be_tried_from_here(run: Run, tmp_path:
 
     assert done.returncode == 3
     assert "no robot 'vision'; it has none; slack/vision is sent by Alertmanager itself" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("words", "env", "hinted"),
+    [
+        pytest.param([], {}, True, id="the default"),
+        pytest.param(["--prometheus", "http://127.0.0.1:9090"], {}, False, id="the option"),
+        pytest.param([], {"TRITONOBS_PROMETHEUS": "http://127.0.0.1:9090"}, False, id="the environment"),
+        pytest.param(["--other"], {}, False, id="another server"),
+    ],
+)
+def test_a_default_that_does_not_answer_is_named(
+    monkeypatch: pytest.MonkeyPatch, words: list[str], env: dict[str, str], *, hinted: bool
+) -> None:
+    """A command that takes no fleet file asks loopback; its error says how to name another Prometheus."""
+    monkeypatch.setattr("tritonobs.cli.values.running_url", lambda _, otherwise: otherwise)
+
+    @click.command
+    @click.option("--other", is_flag=True)
+    @prometheus_option
+    def ask(*, prometheus_url: str, other: bool) -> None:
+        raise Unreachable(f"GET {'http://am:9093' if other else prometheus_url}/x: connection refused")
+
+    error = CliRunner().invoke(ask, words, env={"TRITONOBS_PROMETHEUS": None, **env}).exception
+
+    assert isinstance(error, Unreachable)
+    hint = "; name another with --prometheus or TRITONOBS_PROMETHEUS"
+    assert str(error).endswith(f"connection refused{hint if hinted else ''}")
 
 
 @pytest.mark.needs("triage")

@@ -91,18 +91,102 @@ def test_validate_refuses_a_log_of_limits_that_is_the_fleet_file(run: Run, fleet
     )
 
 
-def test_validate_warns_of_a_file_of_targets_that_cannot_be_read(run: Run, fleet_file: Path) -> None:
-    """Where it is on this machine, at its place in the fleet file."""
+def _targets(run: Run, fleet_file: Path, text: str) -> tuple[int, list[str]]:
+    """The exit status of `validate`, and its findings, with this file of targets."""
     fleet_file.write_text("fleet: a\nreplicas: {file: {path: t.json}}\nmodels: {m: {}}\n")
-    absent = run("validate", fleet_file.name)
-    (fleet_file.parent / "t.json").write_text('[{"targets": ["a"]}]')
-
+    (fleet_file.parent / "t.json").write_text(text)
     done = run("validate", fleet_file.name)
+    before = f"fleet.yaml:2:25: replicas.file.path: {fleet_file.parent / 't.json'}"
+    return done.returncode, [line.removeprefix(before) for line in done.stdout.splitlines()]
 
-    assert absent.stdout == "fleet.yaml: valid\n"
-    assert done.returncode == 0
-    assert done.stdout.startswith("fleet.yaml:2:25: replicas.file.path: ")
-    assert "t.json: 'a' is not host:port" in done.stdout
+
+def test_validate_refuses_a_file_of_targets_with_every_mistake(run: Run, fleet_file: Path) -> None:
+    """Where it is on this machine, at its place in the fleet file, with the number of the group."""
+    groups = [
+        {"targets": ["a", "b:1"]},
+        {"targets": ["b:x"], "labels": {"__scheme__": "ftp"}},
+        {"targets": "b:1"},
+        {"targets": ["c:1"], "labels": {"pool": 5}},
+    ]
+
+    assert _targets(run, fleet_file, json.dumps(groups)) == (
+        1,
+        [
+            ": group 1: 'a' is not host:port",
+            ": group 2: 'ftp' is not a scheme; allowed is http or https",
+            ": group 2: 'b:x' is not host:port",
+            (
+                ': group 3 has no list of targets; allowed is one like {"targets": ["host:8002"], "labels": '
+                '{"pool": "a"}}'
+            ),
+            ": group 4: allowed is text in pool; write quotes",
+        ],
+    )
+    assert _targets(run, fleet_file, "{") == (1, [" is not JSON or YAML"])
+    (fleet_file.parent / "t.json").unlink()
+    assert run("validate", fleet_file.name).stdout == "fleet.yaml: valid\n"
+
+
+def test_validate_names_labels_of_targets_that_are_replaced(run: Run, fleet_file: Path) -> None:
+    """A warning: the names of servers are their targets, and the cluster is that of the fleet file."""
+    groups = [
+        {"targets": ["a:1", "b:1"], "labels": {"replica": "gpu-01", "cluster": "west", "pool": "x"}},
+        {"targets": ["c:1"], "labels": {"replica": "c:1", "cluster": "default", "job": "triton"}},
+        {"targets": ["d:1"]},
+    ]
+
+    assert _targets(run, fleet_file, json.dumps(groups)) == (
+        0,
+        [
+            ": label replica of group 1 is replaced by the target [warning]",
+            ': label cluster of group 1 is replaced by "default" [warning]',
+        ],
+    )
+    assert _targets(run, fleet_file, json.dumps(groups[1:])) == (0, ["fleet.yaml: valid"])
+
+
+@pytest.mark.parametrize(
+    ("notify", "said"),
+    [
+        pytest.param("", True, id="none"),
+        pytest.param("notify: {dead_man: {url: http://dead}}", True, id="a dead man's switch only"),
+        pytest.param("notify: {webhook: {pager: {url: http://pager}}}", False, id="one"),
+    ],
+)
+def test_build_says_that_no_alert_is_sent(run: Run, fleet_file: Path, notify: str, *, said: bool) -> None:
+    """A remark: Nightingale or another Alertmanager may send them."""
+    fleet_file.write_text(
+        f'fleet: a\nreplicas: [{{name: a, url: "http://a:8000"}}]\nmodels: {{m: {{}}}}\n{notify}\n'
+    )
+
+    done = run("build", fleet_file.name, "-o", "out")
+
+    remark = "fleet.yaml: notify names no receiver, so alertmanager.yml as built sends no alert"
+    assert (done.returncode, remark in done.stderr.splitlines()) == (0, said)
+
+
+def test_validate_warns_of_parts_elsewhere_that_would_call_themselves(run: Run, fleet_file: Path) -> None:
+    """Prometheus scrapes serve, and Alertmanager calls it: on another machine, loopback is another serve."""
+
+    def found(addresses: str, more: str = "") -> list[str]:
+        fleet_file.write_text(
+            f'fleet: a\nreplicas: [{{name: a, url: "http://a:8000"}}]\nmodels: {{m: {{}}}}\n'
+            f"addresses: {{{addresses}}}\n{more}\n"
+        )
+        return run("validate", fleet_file.name).stdout.splitlines()
+
+    remote = "prometheus: http://prom.example.com:9090"
+    assert found(remote) == [
+        (
+            'fleet.yaml:4:1: addresses: serve is left out, so prometheus at "http://prom.example.com:9090" '
+            "would call http://127.0.0.1:9900 (write the address at which it reaches tritonobs serve) "
+            "[warning]"
+        )
+    ]
+    assert len(found(f"{remote}, alertmanager: http://am.example.com")) == 2
+    valid = ["fleet.yaml: valid"]
+    assert found(f"{remote}, serve: http://s.example.com:9900") == valid
+    assert found("prometheus: http://localhost:9091, alertmanager: http://127.0.0.2:9093") == valid
 
 
 def test_build_names_rules_of_an_earlier_build(run: Run, fleet_file: Path) -> None:

@@ -18,7 +18,7 @@ from support.serving import Serving
 from tritonobs import names
 from tritonobs.clients.chat import ChatClient
 from tritonobs.delivery.commit import Answer, Pace
-from tritonobs.delivery.composer import Said
+from tritonobs.delivery.composer import Composer, Said
 from tritonobs.delivery.metrics import DeliveryMetrics
 from tritonobs.delivery.robots import Above, Delivery, Evidence
 from tritonobs.extensions.lab.robot import Fault, RobotDouble
@@ -104,6 +104,48 @@ def test_message_is_in_the_robots_own_language_time_and_place(write, robot, aler
     assert "[静默](http://am.shop:9093/#/silences/new?filter=" in text
 
 
+PLACES = [
+    pytest.param("", ("", "east"), "shop / east", id="own, with the label and without"),
+    pytest.param("", ("west",), "west", id="another cluster"),
+    pytest.param("", ("west", "east", "", "west"), "shop / east, west", id="both"),
+    pytest.param("", ("a", "b", "c", "d", "e"), "a, b, c, …", id="many others"),
+    pytest.param("rules: {cluster_label: none}", ("west",), "shop / east", id="no label"),
+    pytest.param("rules: {cluster_label: k8s}", ("west",), "shop / east", id="another label"),
+]
+
+
+@pytest.mark.parametrize(("rules", "clusters", "place"), PLACES)
+def test_the_place_is_that_of_the_alerts(write, alert, rules, clusters, place) -> None:
+    """An Alertmanager of several clusters may send another's alert: it is not said to be of this fleet's."""
+    path = write()
+    path.write_text(f"{path.read_text()}\n{rules}\n")
+    plan, _ = loaded(path)
+    (robot,) = plan.notify.robots
+    several = [
+        alert(model=f"m{number}", **({"cluster": cluster} if cluster else {}))
+        for number, cluster in enumerate(clusters)
+    ]
+
+    (page,) = Composer(plan=plan, templates={}).write(several, {}, robot, 20_000)
+
+    assert page.message.text.splitlines()[0].endswith(f"{len(clusters)} firing · {place}")
+
+
+def test_an_alert_of_another_cluster_has_no_evidence_of_a_model_of_the_same_name(write, alert) -> None:
+    """Series that do not name their cluster are of this one."""
+    plan, _ = loaded(write())
+    (robot,) = plan.notify.robots
+    shares = {("", "inspect", "1"): "detector 90%"}
+
+    def text(cluster: str) -> str:
+        one = alert(model="inspect", version="1", cluster=cluster)
+        (page,) = Composer(plan=plan, templates={}).write([one], shares, robot, 20_000)
+        return page.message.text
+
+    assert "detector 90%" in text("east")
+    assert "detector 90%" not in text("west")
+
+
 def test_people_are_called(write, robot, alert, payload) -> None:
     """Those whose rule the alert matches."""
     rules = 'mention: [{match: {severity: critical}, mobiles: ["138"]}, {match: {team: nlp}, users: [lee]}]'
@@ -163,14 +205,33 @@ def test_new_secret_in_the_file_is_used_at_once(write, robot, alert, payload, tm
 def test_secret_that_becomes_readable_is_used_no_more(write, robot, alert, payload, tmp_path) -> None:
     """The caller is told why, and to come again."""
 
-    async def steps(delivery: Delivery, _: DeliveryMetrics) -> Answer:
+    async def steps(delivery: Delivery, metrics: DeliveryMetrics) -> Answer:
         (tmp_path / "secret").chmod(0o644)
-        return await delivery.committer("oncall", "dingtalk").commit(payload(alert()))
+        answer = await delivery.committer("oncall", "dingtalk").commit(payload(alert()))
+        assert _codes(metrics) == {"secret"}
+        return answer
 
     answer = _deliver(write(), steps)
     assert not answer.accepted
     assert "every user can read" in answer.reason
     assert robot.attempts == []
+
+
+def test_a_robot_that_answers_wrongly_has_another_code(write, robot, alert, payload) -> None:
+    """The twin: its secrets are right."""
+    robot.fail(Fault.GARBAGE)
+
+    async def steps(delivery: Delivery, metrics: DeliveryMetrics) -> None:
+        await delivery.committer("oncall", "dingtalk").commit(payload(alert()))
+        assert _codes(metrics) == {"bad_answer"}
+
+    _deliver(write(), steps)
+
+
+def _codes(metrics: DeliveryMetrics) -> set[str]:
+    """The codes of messages that were not accepted."""
+    samples = [sample for family in metrics.registry.collect() for sample in family.samples]
+    return {one.labels["code"] for one in samples if one.name == names.DELIVERY_ERRORS}
 
 
 async def _said(alerts, robot):

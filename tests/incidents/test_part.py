@@ -403,6 +403,23 @@ def test_an_incident_that_goes_on_after_its_end_has_another_bill(begin, monkeypa
     assert "2 requests failed" in second.text
 
 
+@pytest.mark.parametrize(
+    ("cluster", "bills"), [pytest.param("shop", 1, id="own"), pytest.param("west", 0, id="another cluster")]
+)
+def test_an_incident_of_another_cluster_has_no_bill(begin, monkeypatch, cluster, bills):
+    """Prometheus would say what models of the same names cost in this one."""
+    monkeypatch.setattr(module, "bill", lambda *args, **_: cost(args[2], args[4], Fleet(edges={})))
+
+    async def test(one, robots):
+        for status in ("firing", "resolved"):
+            said = alert(status=status)
+            labels = {**said.labels, "cluster": cluster}
+            await one.above([said.model_copy(update={"labels": labels})], robots["oncall"])
+        return len(one.bills)
+
+    assert begin(Judged(), test) == bills
+
+
 def test_what_was_read_is_kept_for_pages_and_only_for_them(begin, tmp_path):
     """A warning has an entry and no readings."""
     judged = Judged(cause(), cause("other", "other fails"))

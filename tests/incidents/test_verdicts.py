@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from support.incidents.conversations import EPOCH, Listener, alert_of, heard
@@ -411,6 +413,49 @@ def test_what_is_broken_on_the_way_explains_its_own_alert(
 def test_the_place_of_a_cause_is_read_as_triage_writes_it(cause, place, check, found) -> None:
     """Model, version, and a replica where the check is about one."""
     assert set(places_of(cause(check, *place))) == found
+
+
+@pytest.fixture
+def one_cause(cause, verdict):
+    """Makes verdicts of one cause."""
+    return lambda *of, **more: verdict(cause(*of, **more))
+
+
+@pytest.mark.parametrize(
+    ("cluster", "explains"),
+    [
+        pytest.param("east", True, id="own"),
+        pytest.param("", True, id="not said"),
+        pytest.param("west", False, id="another"),
+    ],
+)
+def test_a_cause_explains_no_alert_of_another_cluster(life, fleet, one_cause, cluster, explains) -> None:
+    """Triage reads one cluster; a model or replica of the same name elsewhere has causes of its own."""
+    east = replace(fleet, cluster="east")
+    more = {"cluster": cluster} if cluster else {}
+    for number, (name, labels, said) in enumerate(
+        (
+            (FAST, {"model": "nms"}, one_cause("qps_limit", "nms", "")),
+            (FAST, {"model": "inspect"}, one_cause("qps_limit", "nms", "")),
+            (DOWN, {"replica": "triton-1"}, one_cause("replica_down", "", "", "triton-1")),
+            ("TritonobsServeDown", {}, one_cause("serve_down", area="serve")),
+        )
+    ):
+        alerts = [alert_of(life(name, 60, **labels, **more), 60)]
+        step = Listener(fleet=east).hear(60, alerts, said)
+
+        assert bool(step.incidents[0].cause) is explains, number
+
+
+def test_an_alert_of_another_cluster_is_an_incident_of_its_own(life, fleet, cause, verdict) -> None:
+    """Also where the cause of its model's namesake is known."""
+    east = replace(fleet, cluster="east")
+    lives = [life(FAST, 60, model="nms", cluster=cluster) for cluster in ("east", "west")]
+
+    step = heard(lives, east, until=100).hear(105, verdict=verdict(cause("qps_limit", "nms", "", since=30)))
+
+    causes = {one.alerts[0].where.cluster: len(one.causes) for one in step.incidents}
+    assert (len(step.incidents), causes) == (2, {"east": 1, "west": 0})
 
 
 def test_what_follows_is_given_to_the_cause_that_it_has_to_do_with(fleet, cause, verdict) -> None:

@@ -28,6 +28,14 @@ def _schema(chart):
     return json.loads(chart["values.schema.json"])
 
 
+def test_a_comment_about_the_fleet_file_stands_alone(chart) -> None:
+    """What the chart has no value for does not look like the comment of the next value."""
+    blocks = chart["values.yaml"].decode().split("\n\n")
+
+    (about,) = [block for block in blocks if "kubernetes.objects.secret" in block]
+    assert about.splitlines()[-1].startswith("#")
+
+
 def test_the_chart_fits_its_own_schema(chart, schema) -> None:
     """A schema of Helm's dialect, with every value in it and none besides."""
     values = yaml.safe_load(chart["values.yaml"])

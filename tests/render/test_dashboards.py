@@ -91,6 +91,17 @@ def test_provisioning_leads_grafana_to_prometheus_and_to_the_boards(plan):
     assert all(json.loads(artifacts[path])["uid"] for path in boards)
 
 
+def test_a_grafana_with_a_default_of_its_own_still_starts(plan):
+    """Grafana refuses a second default. Every board names our data source by its uid, so none is needed."""
+    artifacts = {one.path: one.text for one in render_grafana(plan)}
+    sources = yaml.safe_load(artifacts["grafana/datasources/tritonobs.yaml"])["datasources"]
+    boards = [json.loads(text) for path, text in artifacts.items() if path.endswith(".json")]
+    drawn = [panel for board in boards for panel in board["panels"] if panel.get("targets")]
+
+    assert [one["name"] for one in sources if one.get("isDefault")] == []
+    assert {panel["datasource"]["uid"] for panel in drawn} == {sources[0]["uid"]}
+
+
 def test_a_dollar_in_an_address_stays_one(plan):
     """Grafana reads `$NAME` in these files as a variable of its environment."""
     odd = replace(plan, addresses=replace(plan.addresses, prometheus_url="http://prom/$tenant"))

@@ -197,7 +197,20 @@ def test_missing_file_and_unknown_receiver_are_findings(tmp_path: Path) -> None:
     assert 'notify.routes[0].to[0]: found "alertmanager/pagr", which is not a receiver' in only
     assert 'did you mean "alertmanager/pager"' in only
     (folder / "own" / "alertmanager.yml").unlink()
-    assert _complaints(folder) == ["own/alertmanager.yml: cannot be read: No such file or directory"]
+    assert _complaints(folder) == [
+        (
+            "fleet.yaml:5:22: notify.alertmanager_file: own/alertmanager.yml: cannot be read: "
+            "No such file or directory"
+        )
+    ]
+    # Its receivers are not known, so none of them is called wrong; a robot that is not there still is.
+    spec = read_fleet(folder / "fleet.yaml").spec
+    assert spec is not None
+    assert list(check(spec)) == []
+    (folder / "fleet.yaml").write_text(FLEET + ROBOT + "  routes: [{to: [alertmanager/pagr, dingtalk/on]}]\n")
+    spec = read_fleet(folder / "fleet.yaml").spec
+    assert spec is not None
+    assert [finding.path for finding in check(spec)] == ["notify.routes[0].to[1]"]
 
 
 @pytest.mark.parametrize(

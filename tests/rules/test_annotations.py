@@ -160,3 +160,16 @@ def test_an_alert_about_a_robot_names_its_chat(says, cases, *, alert, chat, name
 
     assert said["description"].startswith(named)
     assert ("(feishu)" in said["description"]) == bool(chat)
+
+
+@pytest.mark.parametrize(("replica", "named"), [("triton-1", "triton-1"), ("", "10.0.0.7:8002")])
+def test_a_server_without_a_name_is_named_by_its_address(says, replica, named):
+    """Targets of a Prometheus that gives no label replica."""
+    world = World(minutes=20)
+    labels = {"job": "triton", "instance": "10.0.0.7:8002", "replica": replica}
+    world.gauge("up", [(12, 1), (99, 0)], **labels)
+    case = Case(says="a server ends", world=world, rules=("TritonServerDown",), checks=())
+
+    said = says(case, "TritonServerDown", 15)
+
+    assert said["description"].startswith(f"Prometheus has received no metrics from {named} for ")

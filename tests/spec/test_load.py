@@ -146,6 +146,13 @@ ONE_PROBLEM = [
         id="an address with an impossible port",
     ),
     pytest.param(
+        "http://10.0.0.1:8000",
+        "http://10.0.0.1:8000/metrics?pool=a",
+        '3:20: replicas[0].url: found "http://10.0.0.1:8000/metrics?pool=a"; allowed is an address like '
+        "http://127.0.0.1:8000, without ? and #",
+        id="an address with a query",
+    ),
+    pytest.param(
         "http://10.0.0.1",
         "http://admin:hunter2@10.0.0.1",
         "3:20: replicas[0].url: found an address with a user name or a password in it; "

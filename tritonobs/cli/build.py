@@ -14,6 +14,7 @@ from tritonobs.cli.values import FLEET, FORMAT, load_plan
 from tritonobs.plan.fleet import Plan
 from tritonobs.programs import look
 from tritonobs.registry import extensions, resolved
+from tritonobs.render.alertmanager import all_destinations
 from tritonobs.render.artifact import CHECKERS, Artifact, check_artifacts, left_over, write_artifacts
 from tritonobs.render.everything import render_fleet
 from tritonobs.render.grafana import PROVISIONING
@@ -58,6 +59,8 @@ def build(*, fleet: Path, folder: Path, provisioning: PurePosixPath, target: str
     artifacts = _artifacts(plan, fleet, target, provisioning)
     checked = check_built(artifacts)
     changed = {path.relative_to(folder).as_posix() for path in write_artifacts(artifacts, folder)}
+    if target == _FILES and not (all_destinations(plan) or plan.notify.routes or plan.notify.alertmanager):
+        say(f"{fleet}: notify names no receiver, so alertmanager.yml as built sends no alert", err=True)
     for path in left_over(artifacts, folder):
         say(f"{path} is left over from an earlier build: delete it here and wherever you copied it", err=True)
     if form == "json":

@@ -10,8 +10,8 @@ import click
 
 from tritonobs.cli.say import say
 from tritonobs.cli.values import FLEET, FORMAT, Address, examine, line_of, value_of, worst
-from tritonobs.errors import SecretUnusable, SpecInvalid, TritonobsError
-from tritonobs.findings import Finding, Severity
+from tritonobs.errors import FileUnusable, SecretUnusable, SpecInvalid, TritonobsError
+from tritonobs.findings import Finding, Severity, abridged
 from tritonobs.limits.change import log_path
 from tritonobs.plan.build import build_plan
 from tritonobs.plan.fleet import Plan, TargetsFile
@@ -43,7 +43,7 @@ def validate(*, fleet: Path, fail_on: str, prometheus_url: str | None, form: str
         plan = build_plan(spec, fleet.absolute().parent)
         findings = (*findings, *_log(spec, fleet), *_targets(spec, plan), *_secrets(spec, plan))
         if prometheus_url:
-            findings = (*findings, *_compared(plan, str(fleet), prometheus_url))
+            findings = (*findings, *_compared(plan, spec, str(fleet), prometheus_url))
     if form == "json":
         say(json_text([value_of(finding) for finding in findings]))
     else:
@@ -97,23 +97,37 @@ def _secrets(spec: Spec, plan: Plan) -> Iterator[Finding]:
 
 
 def _targets(spec: Spec, plan: Plan) -> Iterator[Finding]:
-    """A file of targets that is on this machine, and cannot be read as one."""
+    """What is wrong with a file of targets that is on this machine, and which of its labels are replaced."""
     how = plan.replica_source
     if isinstance(how, TargetsFile) and how.path.exists():
-        from tritonobs.replicas import find_replicas
+        from tritonobs.replicas import find_replicas, labels_replaced, targets_faults
 
+        at = ("replicas", "file", "path")
         try:
-            find_replicas(plan)
+            faults = targets_faults(how)
+            yield from abridged(spec.source.finding(at, f"{how.path}: {fault}") for fault in faults)
+            if not faults:
+                find_replicas(plan)
+                replaced = labels_replaced(plan, how)
+                yield from abridged(spec.source.warning(at, f"{how.path}: {one}") for one in replaced)
+        except FileUnusable as error:
+            # Prometheus and `serve` may run as a user who may read it.
+            yield spec.source.warning(at, str(error))
         except TritonobsError as error:
-            yield spec.source.warning(("replicas", "file", "path"), str(error))
+            yield spec.source.finding(at, str(error))
 
 
-def _compared(plan: Plan, file: str, prometheus_url: str) -> tuple[Finding, ...]:
+def _compared(plan: Plan, spec: Spec, file: str, prometheus_url: str) -> tuple[Finding, ...]:
     """Differences between the file and what runs."""
     from tritonobs.clients.prometheus import PrometheusClient
+    from tritonobs.timings.agree import disagreements
     from tritonobs.timings.ask import unknown_names
 
-    return tuple(unknown_names(plan, PrometheusClient(prometheus_url), file))
+    prometheus = PrometheusClient(prometheus_url)
+    return (
+        *unknown_names(plan, prometheus, file),
+        *disagreements(plan, prometheus, spec.source),
+    )
 
 
 def _summary(fleet: Path, findings: Sequence[Finding]) -> str:

@@ -7,6 +7,7 @@ model or cluster is wrong usage; the error lists the known ones.
 from __future__ import annotations
 
 import dataclasses
+import functools
 import re
 import time
 from collections.abc import Callable, Sequence
@@ -18,7 +19,7 @@ import click
 
 from tritonobs import names
 from tritonobs.cli.say import say
-from tritonobs.errors import SpecInvalid, TritonobsError
+from tritonobs.errors import SpecInvalid, TritonobsError, Unreachable
 from tritonobs.findings import Finding, Severity, abridged, listed
 from tritonobs.plan.build import build_plan, check, in_order
 from tritonobs.plan.fleet import Plan, Replica
@@ -107,7 +108,7 @@ cluster_option = click.option(
     help="Which cluster, where Prometheus has several; LABEL=NAME for another label than cluster.  "
     "[default: that of the fleet file]",
 )
-prometheus_option = click.option(
+_prometheus = click.option(
     "--prometheus",
     "prometheus_url",
     type=Address(),
@@ -118,6 +119,23 @@ prometheus_option = click.option(
     show_envvar=True,
     help="Prometheus to ask.",
 )
+
+
+def prometheus_option(command: Callable[..., Any]) -> Callable[..., Any]:
+    """The option `--prometheus`; without it, an error about its default names it."""
+
+    @functools.wraps(command)
+    def asked(*args: Any, prometheus_url: str, **options: Any) -> Any:  # noqa: ANN401 (of any command)
+        try:
+            return command(*args, prometheus_url=prometheus_url, **options)
+        except Unreachable as error:
+            source = click.get_current_context().get_parameter_source("prometheus_url")
+            if source is not click.core.ParameterSource.DEFAULT or prometheus_url not in str(error):
+                raise
+            hint = "name another with --prometheus or TRITONOBS_PROMETHEUS"
+            raise Unreachable(f"{error}; {hint}") from None
+
+    return _prometheus(asked)
 
 
 class Group(click.Group):

@@ -48,6 +48,7 @@ _ANY_SIZE = 2**31
 _log = logging.getLogger(__name__)
 
 _MOST_TITLE = 120
+_MOST_PLACE, _MOST_OTHERS = 60, 3
 _MOST_LINES, _LONGEST_LINE = 6, 300
 _MOST_BYTES = 2**20
 # A misspelled field fails when the template is tried on a sample, instead of leaving a gap in a message.
@@ -88,11 +89,10 @@ class Composer:
             replica_label=self.plan.rules.replica_label,
             longest_link=chat.longest_link,
         )
-        fleet, cluster = self.plan.fleet, self.plan.cluster
         style = Style(
             chat=chat,
             words=words,
-            place=chat.escape(fleet if cluster in {"", "default", fleet} else f"{fleet} / {cluster}"),
+            place=chat.escape(_place(alerts, self.plan)),
             template=self.templates.get(robot.name),
             keyword=robot.keyword,
             above=tuple(line for said in above[:_MOST_LINES] if (line := _line(said, chat)).text),
@@ -111,7 +111,7 @@ class Composer:
     def _view(self, alert: Alert, shares: Shares, reader: Reader, robot: Robot) -> AlertView:
         try:
             if not alert.damaged:
-                evidence = _evidence(alert, shares, reader, self.plan.rules.cluster_label)
+                evidence = _evidence(alert, shares, reader, self.plan)
                 return escaped(view(alert, reader, evidence), robot_chat(robot.chat).escape)
         except Exception as error:  # noqa: BLE001 (as above)
             _log.warning("an alert cannot be shown in full: %s: %s", type(error).__name__, error)
@@ -131,13 +131,26 @@ def _shows(alert: AlertView, style: Style) -> bool:
     return True
 
 
-def _evidence(alert: Alert, shares: Shares, reader: Reader, cluster_label: str) -> str:
+def _place(alerts: Sequence[Alert], plan: Plan) -> str:
+    """The fleet and its cluster; of alerts of another cluster, which Alertmanager may have, its name."""
+    fleet, cluster = plan.fleet, plan.cluster
+    own = fleet if cluster in {"", "default", fleet} else f"{fleet} / {cluster}"
+    label = plan.rules.cluster_label
+    known = dict.fromkeys(alert.labels.get(label, "") if label else "" for alert in alerts)
+    others = [plain(name, _MOST_PLACE) for name in known if name and name != cluster]
+    ours = [own] if len(others) < len(known) or not known else []
+    return ", ".join([*ours, *others[:_MOST_OTHERS], *(["…"] if len(others) > _MOST_OTHERS else [])])
+
+
+def _evidence(alert: Alert, shares: Shares, reader: Reader, plan: Plan) -> str:
     """The stages of the alert's own version, or of the only version there is evidence for."""
     cluster, model, version = (
-        alert.labels.get(label, "") for label in (cluster_label, names.MODEL, names.VERSION)
+        alert.labels.get(label, "") for label in (plan.rules.cluster_label, names.MODEL, names.VERSION)
     )
     # Where a Prometheus names its cluster to others only, its own series do not have it.
     near = cluster if any(key[0] == cluster for key in shares) else ""
+    if not near and cluster not in {"", plan.cluster}:
+        return ""
     phase = shares.get((near, model, version), "")
     if not phase and not version:
         found = [text for key, text in shares.items() if key[:2] == (near, model)]

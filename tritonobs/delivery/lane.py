@@ -19,7 +19,14 @@ from tritonobs.chats.chat import Message, Reply, RobotChat, Verdict
 from tritonobs.chats.registry import robot_chat
 from tritonobs.delivery.metrics import DeliveryMetrics
 from tritonobs.delivery.payload import Alert
-from tritonobs.errors import BadAnswer, ConnectionBroken, TimedOut, TritonobsError, Unreachable
+from tritonobs.errors import (
+    BadAnswer,
+    ConnectionBroken,
+    SecretUnusable,
+    TimedOut,
+    TritonobsError,
+    Unreachable,
+)
 from tritonobs.plan.notify import Robot
 
 Send = Callable[[Robot, Message], Awaitable[Reply]]
@@ -285,6 +292,8 @@ class Lane:
 def _code(error: TritonobsError) -> str:
     if isinstance(error, TimedOut):
         return "timeout"
+    if isinstance(error, SecretUnusable):
+        return "secret"
     return "unreachable" if isinstance(error, Unreachable) else "bad_answer"
 
 

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import codecs
+import math
 import os
+from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime, timezone
 from decimal import Decimal
 from pathlib import Path
 from typing import Final
+
+import yaml
 
 from tritonobs.errors import FileUnusable, SpecInvalid
 from tritonobs.files import read_bytes
@@ -31,7 +35,8 @@ class Change:
     """A limit to be set: of a model, of one of its versions, or with neither of the fleet, or as the default.
 
     Limits requests, or with a `kind` the tokens of that kind, which the fleet has no limit of.
-    With a time it becomes a scheduled limit, of requests. `per_second` may be infinite, for `unlimited`.
+    With a time it becomes a scheduled limit, of requests; with an end only, one that begins now.
+    `per_second` may be infinite, for `unlimited`.
     """
 
     per_second: Decimal
@@ -55,7 +60,8 @@ def set_limit(path: Path, change: Change, *, who: str, reason: str) -> Changed:
     """Write a limit into the fleet file at `path`, and into its log.
 
     Raises:
-        ValueError: there is no such model or version, or the file's layout does not let one field be changed.
+        ValueError: there is no such model or version, the limit would have ended before now, or the file's
+            layout does not let one field be changed.
         SpecInvalid: the file was wrong before or would be afterwards.
         FileUnusable: the file or its log cannot be read or written; then neither was changed.
     """
@@ -66,7 +72,7 @@ def set_limit(path: Path, change: Change, *, who: str, reason: str) -> Changed:
         before = load_fleet(path)
         data = read_bytes(real, most=MAX_BYTES)
         mark = codecs.BOM_UTF8 if data.startswith(codecs.BOM_UTF8) else b""
-        edited = _edited(data.decode("utf-8-sig"), before, change)
+        edited = _edited(data.decode("utf-8-sig"), before, change, reason)
         after, warnings = _judged(edited, str(path))
         # What was changed by hand gets entries of its own, or it would be logged as this author's.
         log.record(_written(before), _whoever(real), _now())
@@ -105,17 +111,33 @@ def _written(spec: Spec) -> dict[str, Limit]:
     return {**written_limits(spec), **written_token_limits(spec)}
 
 
-def _edited(text: str, spec: Spec, change: Change) -> str:
+def _edited(text: str, spec: Spec, change: Change, reason: str) -> str:
     number = format_number(change.per_second) if change.per_second.is_finite() else "unlimited"
     section = _section(spec, change)
     if change.valid_from is not None or change.valid_until is not None:
-        times = (("valid_from", change.valid_from), ("valid_until", change.valid_until))
-        written = (f'{name}: "{moment.isoformat()}"' for name, moment in times if moment)
-        entry = ", ".join((f"qps_limit: {number}", *written))
+        entry = ", ".join((f"qps_limit: {number}", *_times(change), *_reason(reason)))
         return append_entry(text, section, "scheduled_limits", f"{{{entry}}}")
     if change.kind:
         return set_field(text, (*section, TOKENS_FIELD), change.kind, number)
     return set_field(text, section, "qps_limit", number)
+
+
+def _times(change: Change) -> Iterator[str]:
+    # An entry without a beginning would change what was in force in the past.
+    begins, ends = change.valid_from or _now().replace(microsecond=0), change.valid_until
+    if ends and not change.valid_from and ends <= begins:
+        raise ValueError(f"the limit would end at {ends.isoformat()}; it is {begins.isoformat()} now")
+    yield f'valid_from: "{begins.isoformat()}"'
+    if ends:
+        yield f'valid_until: "{ends.isoformat()}"'
+
+
+def _reason(reason: str) -> Iterator[str]:
+    if reason:
+        # An argument of a command may hold bytes that are not UTF-8; YAML has no escape for them.
+        text = reason.encode(errors="replace").decode()
+        quoted = yaml.safe_dump(text, default_style='"', allow_unicode=True, width=math.inf)
+        yield f"reason: {quoted.strip()}"
 
 
 def _section(spec: Spec, change: Change) -> tuple[str, ...]:

@@ -10,6 +10,7 @@ from urllib.parse import urlsplit
 from tritonobs.chats.registry import chats
 from tritonobs.errors import SpecInvalid
 from tritonobs.findings import Finding, Severity, Step, abridged, dotted, listed, quoted
+from tritonobs.outside import is_loopback
 from tritonobs.plan import graph
 from tritonobs.plan.check import autoscaling_findings, limit_findings, rules_findings, slo_findings
 from tritonobs.plan.fleet import (
@@ -123,6 +124,7 @@ def check(spec: Spec) -> tuple[Finding, ...]:
         *_cluster(spec),
         *abridged(_replicas(spec)),
         *_links(spec),
+        *_remote(spec),
         *_annotations(spec),
         *_times(spec),
         *calls,
@@ -197,6 +199,20 @@ def _links(spec: Spec) -> Iterator[Finding]:
             yield spec.source.warning(path, message, hint=hint, key=True)
 
 
+def _remote(spec: Spec) -> Iterator[Finding]:
+    """A part on another machine, which would call this fleet's `serve` on its own one."""
+    addresses, objects = spec.addresses, spec.kubernetes and spec.kubernetes.objects
+    # In a cluster, the address is that of the Service.
+    if "serve" in addresses.model_fields_set or objects:
+        return
+    for part in ("prometheus", "alertmanager"):
+        address = getattr(addresses, part)
+        if not is_loopback(urlsplit(address).hostname or ""):
+            message = f"serve is left out, so {part} at {quoted(address)} would call {addresses.serve}"
+            hint = "write the address at which it reaches tritonobs serve"
+            yield spec.source.warning(("addresses",), message, hint=hint, key=True)
+
+
 def _times(spec: Spec) -> Iterator[Finding]:
     least, most = SHORTEST_PERIOD_DAYS, LONGEST_PERIOD_DAYS
     if spec.slo_period % _DAY_SECONDS or not least * _DAY_SECONDS <= spec.slo_period <= most * _DAY_SECONDS:
@@ -266,11 +282,15 @@ def notify_findings(spec: Spec) -> Iterator[Finding]:
     """Every finding about it."""
     notify = spec.notify
     own = spec.own_alertmanager.receivers if spec.own_alertmanager else ()
+    # That file has its finding already, and its receivers are not known.
+    unread = notify.alertmanager_file is not None and spec.own_alertmanager is None
     ours = [f"{kind}/{name}" for kind in (*chats(), "webhook") for name in getattr(notify, kind)]
     receivers = dict.fromkeys((*ours, *(f"{OWN}{name}" for name in own)))
     for index, route in enumerate(notify.routes):
         at: tuple[Step, ...] = ("notify", "routes", index)
         for position, receiver in enumerate(route.to):
+            if receiver.startswith(OWN) and unread:
+                continue
             yield from _known(spec, (*at, "to", position), receiver, receivers, "a receiver")
         yield from _matched(spec, at, route.match)
     yield from _never_reached(spec)

@@ -61,7 +61,7 @@ def _sources(plan: Plan) -> dict[str, object]:
         "type": "prometheus",
         "access": "proxy",
         "url": _literal(plan.addresses.prometheus_url),
-        "isDefault": True,
+        # Not the default: a Grafana with a default of its own would not start, and boards ask for the uid.
         "editable": False,
         "jsonData": {
             "httpMethod": "POST",

@@ -187,9 +187,16 @@ def _own_alertmanager(spec: Spec, base: Path) -> tuple[Finding, ...]:
     """Read the configuration that ours is merged into."""
     if spec.notify.alertmanager_file is None:
         return ()
-    own, findings = read_alertmanager(base / spec.notify.alertmanager_file)
+    path = base / spec.notify.alertmanager_file
+    own, findings = read_alertmanager(path)
     spec.with_alertmanager(own)
-    return findings
+    # What has no place in that file, which may be missing, is about its name here.
+    return tuple(
+        finding
+        if finding.place.line
+        else spec.source.finding(("notify", "alertmanager_file"), f"{path}: {finding.message}")
+        for finding in findings
+    )
 
 
 def _follows(error: ErrorDetails) -> bool:

@@ -45,7 +45,10 @@ def _port(value: object) -> int:
 def _selector(value: object) -> str:
     text = value.strip() if isinstance(value, str) else ""
     if not _PODS.fullmatch(text):
-        raise ValueError(f"found {found(value)}; allowed are labels of pods, like app=triton,tier!=test")
+        raise ValueError(
+            f"found {found(value)}; allowed are labels of pods, like app=triton,tier!=test, "
+            "with =, == or !=, and a bare key; not in, notin or !key"
+        )
     return text
 
 
@@ -73,7 +76,8 @@ class PodsSpec(Section):
     """Triton servers are the running pods with these labels."""
 
     selector: Annotated[str, BeforeValidator(_selector)] = Field(
-        description="Labels of the pods, as `kubectl get pods -l` takes them."
+        description="Labels of the pods, as `kubectl get pods -l` takes them: `=`, `==`, `!=` and a bare "
+        "key; not `in`, `notin` or `!key`."
     )
     namespace: str = Field(
         default="",

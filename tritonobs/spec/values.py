@@ -183,7 +183,7 @@ def _parse_url(value: object) -> str:
             f"found {found(value)}; {allowed}; variables of a shell or a template stay as they are"
         )
     if not parts or parts.query or parts.fragment:
-        raise ValueError(f"found {found(value)}; {allowed}")
+        raise ValueError(f"found {found(value)}; {allowed}{', without ? and #' if parts else ''}")
     return str(value).rstrip("/")
 
 

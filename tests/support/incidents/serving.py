@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
 FLEET = """\
 fleet: shop
+cluster: shop
 replicas: [{{name: triton-1, url: "http://127.0.0.1:1"}}]
 addresses: {{prometheus: "http://127.0.0.1:2", alertmanager: "http://127.0.0.1:3", serve: "http://serve.shop:9900"}}
 models:

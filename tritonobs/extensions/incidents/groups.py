@@ -374,6 +374,9 @@ def _owner(place: Where, causes: Sequence[Where], fleet: Fleet) -> int | None:
 
 
 def _match(alert: Where, place: Where, fleet: Fleet, best: int) -> int:
+    # Triage reads one cluster: a model of the same name elsewhere has causes of its own.
+    if not fleet.has(alert.cluster):
+        return 0
     if place.replica and place.replica == alert.replica:
         return best
     if place.model:

@@ -91,6 +91,7 @@ class Fleet:
     replicas: frozenset[str] = frozenset()
     replica_label: str = names.REPLICA
     cluster_label: str = names.CLUSTER
+    cluster: str = ""
 
     @classmethod
     def of(cls, plan: Plan) -> Fleet:
@@ -100,7 +101,12 @@ class Fleet:
             replicas=frozenset(replica.name for replica in plan.replicas),
             replica_label=plan.rules.replica_label,
             cluster_label=plan.rules.cluster_label,
+            cluster=plan.cluster if plan.rules.cluster_label else "",
         )
+
+    def has(self, cluster: str) -> bool:
+        """Whether what is of this cluster ("": not said) may be of the fleet; others may share its names."""
+        return not cluster or not self.cluster or cluster == self.cluster
 
     def related(self, model: str) -> frozenset[str]:
         """The model, all that it calls and all that call it, however deep: their requests touch each other.

@@ -275,13 +275,15 @@ class Incidents:
     async def _add_up(self, ended: Sequence[Incident]) -> None:
         """What these, which ended, cost, where Prometheus says it in time."""
         asked, plan, fleet, now = self._asked, self.plan, self._fleet, time.time()
+        # Prometheus would answer with what models of the same names cost here.
+        own = [one for one in ended if any(fleet.has(alert.where.cluster) for alert in one.alerts)]
 
         def read() -> dict[tuple[str, float | None], Cost]:
             return {
                 (one.id, one.ended): bill(
                     asked.prometheus, plan, one, fleet, now, alertmanager=asked.alertmanager
                 )
-                for one in ended
+                for one in own
             }
 
         try:
