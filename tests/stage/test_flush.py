@@ -277,6 +277,7 @@ def test_a_metric_says_how_the_worker_records(fake, make):
     """`compiled`, or `python`, which costs five times as much: nobody sees it from outside otherwise."""
     make(fake)
 
+    fake.flush()
     assert fake.total("tritonobs_stage_info", path=PATH) == 1
 
 
