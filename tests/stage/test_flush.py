@@ -132,6 +132,11 @@ def test_the_heartbeat_is_the_time_of_the_last_flush(fake, make, wait):
     assert fake.total("tritonobs_flush_seconds_total") > 0
 
 
+def _said(caplog):
+    """What is wrong with Triton; the first stages of a process also say how they record."""
+    return [message for message in caplog.messages if not message.startswith("record path: ")]
+
+
 @pytest.mark.parametrize(
     "broken",
     [
@@ -146,7 +151,7 @@ def test_a_triton_without_metrics_costs_no_request(make, caplog, broken):
         stages.observe("decode", 0.01)
     stages.finalize()
 
-    (message,) = caplog.messages
+    (message,) = _said(caplog)
     assert message.startswith("this process does not belong to Triton's Python backend")
     assert message.endswith("stage metrics are off")
 
@@ -156,8 +161,8 @@ def test_an_old_triton_is_told_from_a_process_that_is_none_of_its_own(make, wait
     monkeypatch.setitem(sys.modules, "c_python_backend_utils", object())
     make(FakePbUtils(metrics=False))
 
-    assert wait(lambda: caplog.messages)
-    assert caplog.messages == [
+    assert wait(lambda: _said(caplog))
+    assert _said(caplog) == [
         "this Triton has no metrics for models, which 23.05 and newer have: stage metrics are off"
     ]
 
