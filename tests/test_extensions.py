@@ -265,6 +265,15 @@ def test_a_test_is_left_out_only_where_what_it_needs_is_gone(monkeypatch):
     assert [lacks(one) for one in items] == [True, True, True, False, False]
 
 
+def test_a_command_in_no_place_is_refused():
+    """It would be in no list of commands, and no test would miss it."""
+    with pytest.raises(
+        ValueError,
+        match=r"command price: found under='Fleet file'; allowed are Configure, On call, Practice, limits",
+    ):
+        registry.Command(under="Fleet file", name="price", help="…", at="…:price", order=1)
+
+
 def test_each_question_has_one_answer():
     """Two would make the answer depend on an order."""
     answered = [question for one in registry.extensions().values() for question in one.answers]
