@@ -59,17 +59,10 @@ def _read(chat: str, why: Refusal) -> Reply:
 
 
 @pytest.fixture(name="client")
-def _client() -> Iterator[ChatClient]:
-    """A client that waits longer than a busy machine takes."""
-    client = ChatClient(timeout_seconds=30.0)
-    yield client
-    client.close()
-
-
-@pytest.fixture(name="impatient")
-def _impatient() -> Iterator[ChatClient]:
-    """A client that soon gives up."""
-    client = ChatClient(timeout_seconds=0.3)
+def _client(request: pytest.FixtureRequest) -> Iterator[ChatClient]:
+    """A client that waits longer than a busy machine takes; not for an answer that never comes."""
+    parameters = request.node.callspec.params if hasattr(request.node, "callspec") else {}
+    client = ChatClient(timeout_seconds=0.3 if parameters.get("fault") is Fault.TIMEOUT else 30.0)
     yield client
     client.close()
 
@@ -139,18 +132,13 @@ def test_what_is_composed_is_of_the_documented_form(
     ],
 )
 def test_a_broken_answer_is_our_error(
-    client: ChatClient,
-    impatient: ChatClient,
-    double: RobotDouble,
-    fault: Fault,
-    error: type[ClientError],
-    words: str,
+    client: ChatClient, double: RobotDouble, fault: Fault, error: type[ClientError], words: str
 ) -> None:
     """Nothing is sent a second time, or to another host, and no secret is in the words."""
     double.fail(fault)
 
     with pytest.raises(error, match=re.escape(words)) as caught:
-        _send(impatient if fault is Fault.TIMEOUT else client, double)
+        _send(client, double)
 
     assert len(double.attempts) == 1
     told = "".join(traceback.format_exception(caught.value)) + repr(caught.value)
