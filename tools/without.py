@@ -107,8 +107,12 @@ def _ignored(folder: Path, kept: Sequence[str]) -> list[str]:
 
 
 def _write_again(tree: Path, environment: dict[str, str]) -> None:
-    """Write what commands make of rules and boards: golden files, boards of the mixin, the reference."""
-    pages = ("tests/render/test_golden.py", "tests/spec/test_reference.py")
+    """Write what commands make of rules and boards: golden files, boards of the mixin, generated pages."""
+    pages = (
+        "tests/render/test_golden.py",
+        "tests/spec/test_reference.py",
+        "tests/cli/test_commands_page.py",
+    )
     for words in (("dashboards/generate.py",), ("-m", "pytest", "-q", "-p", "no:cacheprovider", *pages)):
         subprocess.run(
             [sys.executable, *words],

@@ -4,4 +4,4 @@ Importing this package imports nothing else: `tritonobs.stage` is used inside in
 millisecond and every dependency counts.
 """
 
-__version__ = "0.13.4"
+__version__ = "0.13.5"

@@ -40,8 +40,8 @@ function(config)
         summary: 'A language model preempts requests.',
         description: say.model + ' preempts ' + say.number +
                      ' requests (per second in vLLM, currently paused in TensorRT-LLM): their KV cache was evicted, so their tokens are recomputed. Lower the number of concurrent requests (max_num_seqs), give the cache more memory, or add a replica.',
-        summary_zh: say.model_zh + ' 把已经开始的请求退回。',
-        description_zh: say.model_zh + ' 退回 ' + say.number + ' 个请求（vLLM 为每秒，TensorRT-LLM 为当前数）：它们的缓存被别的请求占用，已算出的部分要重算。降低同时处理的请求数（max_num_seqs），给缓存更多显存，或增加副本。',
+        summary_zh: say.model_zh + ' 正在抢占运行中的请求。',
+        description_zh: say.model_zh + ' 抢占 ' + say.number + ' 个请求（vLLM 为每秒，TensorRT-LLM 为当前数）：它们的缓存被别的请求占用，已算出的部分要重算。降低同时处理的请求数（max_num_seqs），给缓存更多显存，或增加副本。',
         board: on_language('model_version:tritonobs_llm_preemptions:rate5m'),
       }, wait='5m', keep='5m'),
     ]);

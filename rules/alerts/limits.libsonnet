@@ -109,7 +109,7 @@ function(config)
                      say.limit + '.' + say.waiting +
                      ' Check the expected traffic with its clients, and add capacity in advance. The warning resolves when traffic has been well below the limit for an hour.',
         summary_zh: say.subject_zh + ' 的请求接近限额。',
-        description_zh: say.subject_zh + ' 每秒到达 ' + say.number + ' 个请求，限额为 ' + say.limit + '。' + say.waiting_zh + '询问调用方的计划，提前扩容。明显低于此线满一小时后解除。',
+        description_zh: say.subject_zh + ' 每秒到达 ' + say.number + ' 个请求，限额为 ' + say.limit + '。' + say.waiting_zh + '询问调用方的计划，提前扩容。流量明显低于限额并持续一小时后，告警恢复。',
         board: boards.link('model', ['model', 'version'], 'subject:triton_requests_offered:rate5m'),
       }, wait='1m', keep=config.limitKeepFiring),
     ];
@@ -267,9 +267,9 @@ function(config)
         }, wait='90s'),
         text.alert('TritonLimitRefused', 'warning', 'tritonobs_limit_annotations_refused{%(serve)s} > 0', {
           summary: 'Limits written as annotations are rejected.',
-          description: say.number + ' annotations are not valid limits: the last valid value of each stays in force, or none. The log of tritonobs serve on {{ $labels.instance }} names the Deployment and what is allowed.',
+          description: say.number + ' annotations are not valid limits: the last valid value of each stays in force; an annotation that never had one has no effect. The log of tritonobs serve on {{ $labels.instance }} names the Deployment and what is allowed.',
           summary_zh: '以注解写的限额被拒绝。',
-          description_zh: '有 ' + say.number + ' 条注解不能作为限额：沿用各自最后的有效值，没有则无限额。{{ $labels.instance }} 上 tritonobs serve 的日志写明是哪个 Deployment 以及允许的写法。',
+          description_zh: '有 ' + say.number + ' 条注解不能作为限额：沿用各自最后的有效值；从未有过有效值的注解不起作用。{{ $labels.instance }} 上 tritonobs serve 的日志写明是哪个 Deployment 以及允许的写法。',
           board: boards.link('delivery', [], 'tritonobs_limit_annotations_refused'),
         }, wait='30s'),
       ]),

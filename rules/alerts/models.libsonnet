@@ -169,6 +169,8 @@ function(config)
     soon: text.group('alerts.models', config.modelInterval, [
       text.alert('TritonQueueWaitHigh', 'warning', text.owned_version(fit(|||
         (model_version:triton_queue_duration_seconds:mean5m > %(queueSeconds)s)
+        and on (%(subject)s)
+        (model_version:triton_requests:rate5m * %(seconds5m)s >= %(queueRequests)s)
         %(ended)s
       |||, { ended: ended })), {
         summary: 'Requests wait too long in the queue.',
@@ -281,9 +283,9 @@ function(config)
       })), {
         summary: 'Failures for one reason have surged.',
         description: '{{ with $labels.stage }}Stage {{ . }} of {{ end }}' + say.model + ' fails ' + say.number +
-                     ' times per second for the reason {{ $labels.reason }}, over %(surgeRatio)s times as often as in the hour before. Check the clients that send such requests, and recent rollouts.',
+                     ' times per second for the reason {{ $labels.reason }}: new, or over %(surgeRatio)s times as often as in the hour before. Check the clients that send such requests, and recent rollouts.',
         summary_zh: say.model_zh + ' 因 {{ $labels.reason }} 失败的次数大增。',
-        description_zh: '{{ with $labels.stage }}阶段 {{ . }}，{{ end }}' + say.model_zh + ' 每秒因 {{ $labels.reason }} 失败 ' + say.number + ' 次，远多于之前一小时。请查看是谁发出这些请求，以及最近发布了什么。',
+        description_zh: '{{ with $labels.stage }}阶段 {{ . }}，{{ end }}' + say.model_zh + ' 每秒因 {{ $labels.reason }} 失败 ' + say.number + ' 次：是新出现的原因，或超过前一小时的 %(surgeRatio)s 倍。请查看是谁发出这些请求，以及最近发布了什么。',
         board: on_model('model_version_reason:triton_requests_failed:rate' + config.shortWindow),
         // Longer than a page about the same failures needs, which makes this alert superfluous.
       }, wait='4m', keep='1m'),
@@ -301,8 +303,8 @@ function(config)
         summary: 'The hit ratio of the response cache has dropped.',
         description: 'The response cache hit ratio of ' + say.model + ' is ' + say.percent +
                      ', below {{ %(cacheDropRatio)s | humanizePercentage }} of its mean in the hour before. Check for new input, a cache that is too small, or a reload.',
-        summary_zh: say.model_zh + ' 的响应缓存几乎不再起作用。',
-        description_zh: '对 ' + say.model_zh + ' 的请求中，缓存只应答 ' + say.percent + '，不到一小时前的 {{ %(cacheDropRatio)s | humanizePercentage }}。请查看是否有新的输入、缓存过小，或刚刚重新加载。',
+        summary_zh: say.model_zh + ' 的响应缓存命中率大幅下降。',
+        description_zh: say.model_zh + ' 的响应缓存命中率为 ' + say.percent + '，不到前一小时平均值的 {{ %(cacheDropRatio)s | humanizePercentage }}。请查看是否有新的输入、缓存过小，或刚刚重新加载。',
         board: on_model('model_version:triton_cache_hits_per_lookups:ratio5m'),
       }, wait='5m'),
       text.alert('TritonModelReloaded', 'info', text.owned_version(reloaded.here), {

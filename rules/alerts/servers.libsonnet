@@ -62,16 +62,6 @@ function(config)
         ) >= %(restartsPerQuarterHour)s
       )
     |||);
-    local server_scraped_twice = text.part('model_version:triton_scraped_twice:count', shards.max, |||
-      (
-        count_values by (%(subject)s) (
-          "microseconds",
-          nv_inference_request_duration_us{%(triton)s} and nv_inference_request_success{%(triton)s} >= 100
-        ) > 1
-      )
-      or
-      (count_values by (%(subject)s) ("loaded_in", nv_model_load_duration_secs{%(triton)s} > 0) > 1)
-    |||);
     local many = text.part(
       'replica:triton_requests_many:info',
       shards.max,
@@ -138,19 +128,17 @@ function(config)
         (replica:triton_scraped_twice:count >= 3 and on (%(replica_only)s) %(many)s)
         or
         (
-          (
-            %(twice)s
-          )
+          model_version:triton_scraped_twice:count
           unless on (%(cluster)s)
           (replica:triton_scraped_twice:count >= 3 and on (%(replica_only)s) %(many)s)
         )
-      |||, { twice: server_scraped_twice.here, many: many.here }), {
+      |||, { many: many.here }), {
         summary: 'One server is scraped under two addresses.',
         description: '{{ if $labels.%(replicaLabel)s }}The metrics of {{ $labels.%(replicaLabel)s }} were identical to those of another target, to the microsecond, ' + say.number + ' times in %(twinWindow)s.{{ else }}The same ' + say.model + ' is seen ' + say.number + ' times: {{ if $labels.loaded_in }}it took the same {{ $labels.loaded_in }} s to load{{ else }}its requests took the same time to the microsecond{{ end }} on more than one target.{{ end }} Its requests are counted that many times, so rates and comparisons with limits are wrong. Compare the targets in Prometheus: one server has two addresses or names.',
         summary_zh: '同一服务器以两个地址被抓取。',
         description_zh: '{{ if $labels.%(replicaLabel)s }}{{ $labels.%(replicaLabel)s }} 的指标在 %(twinWindow)s 内 ' + say.number + ' 次与另一个抓取目标精确到微秒完全相同{{ else }}同一个 ' + say.model_zh + ' 出现了 ' + say.number + ' 次：{{ with $labels.loaded_in }}多个抓取目标上的加载时间同为 {{ . }} 秒{{ else }}多个抓取目标上的请求耗时精确到微秒完全相同{{ end }}{{ end }}，它的请求被重复计算，速率和限额都不正确。请核对 Prometheus 的抓取目标。',
         board: hosts,
-      }, wait='1m') + shards.parts([server_scraped_twice, many]),
+      }, wait='1m') + shards.parts([many]),
       text.alert('TritonHostMemoryPressure', 'warning', host_memory_pressure.here, {
         summary: 'The memory of a server is nearly exhausted.',
         description: say.percent + " of the host memory, or of Triton's pool of pinned memory, on {{ $labels.%(replicaLabel)s }} is in use. Find the worker that grows, or give the server more memory, before the kernel kills processes.",
@@ -234,7 +222,7 @@ function(config)
       |||), {
         summary: 'A model is slower on one server than on the others.',
         description: 'A request to ' + say.model + ' takes ' + say.number +
-                     ' times as long on {{ $labels.%(replicaLabel)s }} as on the other replicas. Check the load, clocks, temperature and other workloads of that machine, or drain it.',
+                     ' times as long on {{ $labels.%(replicaLabel)s }} as on the other replicas. Check the load, clock speed, temperature and other workloads of that machine, or drain it.',
         summary_zh: say.model_zh + ' 在 {{ $labels.%(replicaLabel)s }} 上比别处慢。',
         description_zh: '对 ' + say.model_zh + ' 的请求在 {{ $labels.%(replicaLabel)s }} 上的耗时是其他副本的 ' + say.number + ' 倍。请查看该机器的负载、频率、温度和同机的其他负载，或将其摘除。',
         board: boards.link('model', ['model', 'version'], 'replica_model_version:triton_request_duration_seconds:mean5m'),

@@ -17,26 +17,30 @@ function(config)
   // The stage that uses most of the threshold, for an SLO with a threshold for the whole request.
   local of_model = cluster + ['model'];
   local of_slo = of_model + ['version', 'slo'];
-  local eater = asked(
+  local slowest(sentence) = asked(
     'topk by (%(cluster)s) (1, model_version_stage:tritonobs_stage_latency_budget_used:ratio5m{' + matching(of_model) + '}) ' +
     'and on () subject_slo:tritonobs_latency_target_seconds:held{stage=\\"total\\",' + matching(of_slo) + '}',
     of_model + of_slo,
-    ' Its longest stage is {{ . | first | label "stage" }}: its mean is {{ . | first | value | humanizePercentage }} of the latency threshold.'
+    sentence
   );
+  local slowest_stage = '{{ . | first | label "stage" }}';
+  local mean_share = '{{ . | first | value | humanizePercentage }}';
+  local slowest_is = slowest(' Slowest stage: ' + slowest_stage + ', mean ' + mean_share + ' of the threshold.');
+  local slowest_is_zh = slowest('最慢的阶段是 ' + slowest_stage + '，平均耗时占延迟阈值的 ' + mean_share + '。');
   // The most frequent reason, for an SLO about failed requests: of the model's own stages, else of Triton. A page is about the
   // version with nearly all bad requests of its model, so the reasons of the model are those of the version.
   local reasons(sentence) = asked(
     'topk by (%(cluster)s) (1, ' +
     'sum by (%(cluster)s, stage, reason) (model_version_stage_reason:tritonobs_stage_errors:rate5m{outcome=\\"\\",' + matching(of_model) + '}) > 0 ' +
-    'or on () sum by (%(cluster)s, reason) (avg_over_time(model_version_reason:triton_requests_failed:rate%(short)s{' + matching(of_model) + '}[%(span5m)s])) > 0) ' +
+    'or on () sum by (%(cluster)s, reason) (avg_over_time(model_version_reason:triton_requests_failed:rate%(short)s{reason!=\\"CANCELED\\",' + matching(of_model) + '}[%(span5m)s])) > 0) ' +
     'and on () slo:tritonobs_counted:info{stage=\\"\\",' + matching(of_slo) + '}',
     of_model + of_model + of_slo,
     sentence
   );
   local reason = '{{ . | first | label "reason" }}';
   local stage = '{{ with . | first | label "stage" }}';
-  local fails_for = reasons(' Most fail for the reason ' + reason + stage + ' in stage {{ . }}{{ end }}.');
-  local fails_for_zh = reasons('多数失败原因是 ' + reason + stage + '，在阶段 {{ . }}{{ end }}。');
+  local fails_for = reasons(' Most frequent reason: ' + reason + stage + ', stage {{ . }}{{ end }}.');
+  local fails_for_zh = reasons('最常见的失败原因是 ' + reason + stage + '，阶段 {{ . }}{{ end }}。');
   local waited = (import '../lib/phrases.libsonnet').waited(cluster).english;
   local waited_zh = (import '../lib/phrases.libsonnet').waited(cluster).chinese;
   local tiers = (import '../lib/burns.libsonnet').tiers(config);
@@ -158,11 +162,11 @@ function(config)
     })), {
       summary: 'A model burns its error budget too fast.',
       description: say.percent + ' of the requests of ' + say.model + ' were bad for {{ $labels.slo }} in the last ' +
-                   tier.long + '. It is still burning' + left + '.' + fails_for + eater + waited + say.called_by + say.causes +
+                   tier.long + '. Still burning' + left + '.' + fails_for + slowest_is + waited + say.called_by + say.causes +
                    ' Find the reason or stage that causes it. If a rollout causes it, roll back.',
       summary_zh: say.model_zh + ' 的 SLO {{ $labels.slo }} 消耗错误预算过快。',
       description_zh: '最近 ' + tier.long + ' 内，' + say.model_zh + ' 有 ' + say.percent + ' 的请求未达到 {{ $labels.slo }}，且仍在继续' + left_zh +
-                      '。' + fails_for_zh + waited_zh + say.called_by_zh + say.causes_zh + '找出是哪个原因或阶段；若由发布引起，请回滚。',
+                      '。' + fails_for_zh + slowest_is_zh + waited_zh + say.called_by_zh + say.causes_zh + '找出是哪个原因或阶段；若由发布引起，请回滚。',
       board: board,
     }, keep=std.get(tier, 'keep', ''), labels={ burn_tier: tier.name });
   local missing = text.alert('TritonSliMissing', 'warning', text.owned(|||

@@ -5,6 +5,10 @@ function(config)
   local text = (import '../lib/text.libsonnet')(config);
   local boards = (import '../lib/phrases.libsonnet').boards(config);
   local say = (import '../lib/phrases.libsonnet').say;
+  local lost_label = if config.clusterLabel == '' then { english: '', chinese: '' } else {
+    english: 'targets lost the label `' + config.clusterLabel + '`, ',
+    chinese: '抓取目标丢失标签 `' + config.clusterLabel + '`，',
+  };
 
   // Four causes of missing traffic have separate alerts: no client sends requests, Prometheus does not scrape the server,
   // the model is not loaded, or its worker is dead. Each alert is silent in the other three cases.
@@ -131,7 +135,7 @@ function(config)
           summary: 'A worker is dead although Triton calls its model ready.',
           description: 'The process of model instance {{ $labels.model_instance }} of ' + say.model + ' on {{ $labels.%(replicaLabel)s }} has had no heartbeat for over {{ %(mediumSeconds)s | humanizeDuration }}. Triton still calls the model ready, and requests to it fail or hang.' + say.returns('model_instance:tritonobs_worker_dead_begins:info') + " Reload the model, or restart the server if the worker hangs; Triton's log has the reason.",
           summary_zh: say.model_zh + ' 的一个工作进程已死亡，模型却显示就绪。',
-          description_zh: '{{ $labels.%(replicaLabel)s }} 上模型实例 {{ $labels.model_instance }} 的进程很久没有心跳；Triton 仍称模型就绪，发给它的请求会失败或挂起。' + say.returns_zh('model_instance:tritonobs_worker_dead_begins:info') + '请重新加载模型；若进程卡死，请重启服务器。原因见其日志。',
+          description_zh: '{{ $labels.%(replicaLabel)s }} 上模型实例 {{ $labels.model_instance }} 的进程已超过 {{ %(mediumSeconds)s | humanizeDuration }} 没有心跳；Triton 仍称模型就绪，发给它的请求会失败或挂起。' + say.returns_zh('model_instance:tritonobs_worker_dead_begins:info') + '请重新加载模型；若进程卡死，请重启服务器。原因见其日志。',
           board: boards.link('model', ['model', 'version'], 'model_version:tritonobs_workers:count'),
         }, wait='15s', keep='5m'),
       ],
@@ -150,9 +154,9 @@ function(config)
           %(targets)s
         |||, { targets: targets }), {
           summary: 'Prometheus has no Triton server to scrape.',
-          description: 'Prometheus has no scrape target%(of_cluster)s with %(triton)s: service discovery returns an empty list, the job was renamed or lost the label, or the agent that sends their samples is gone. No model is monitored, and no other alert reports that. Look at Status, Service discovery in Prometheus.',
+          description: 'Prometheus has no scrape target%(of_cluster)s with %(triton)s: service discovery returns an empty list, the job was renamed, ' + lost_label.english + 'or the agent that sends their samples is gone. No model is monitored, and no other alert reports that. Look at Status, Service discovery in Prometheus.',
           summary_zh: 'Prometheus 不再抓取任何 Triton 服务器。',
-          description_zh: 'Prometheus 没有任何抓取目标%(cluster_zh)s：服务发现返回空列表，job 被改名、丢失标签，或发送样本的 agent 已不在。所有模型的情况都不得而知，其他告警也不会触发。请查看 Prometheus 的 Service discovery 页面。',
+          description_zh: 'Prometheus 没有任何抓取目标%(cluster_zh)s：服务发现返回空列表，job 被改名，' + lost_label.chinese + '或发送样本的 agent 已不在。所有模型的情况都不得而知，其他告警也不会触发。请查看 Prometheus 的 Service discovery 页面。',
           board: boards.link('hosts', [], 'up'),
         }, wait=config.serversLostFor),
       ]),
@@ -178,7 +182,7 @@ function(config)
           summary: 'A server has lost a model that others have.',
           description: say.model + ' is no longer loaded on {{ $labels.%(replicaLabel)s }} (last seen {{ $value | humanizeTimestamp }}), but still is on other servers. Requests that still go there get 404, which Triton does not count. Reload it, or remove the server from the load balancer. The alert resolves after an hour.',
           summary_zh: say.model_zh + ' 从 {{ $labels.%(replicaLabel)s }} 上消失了。',
-          description_zh: say.model_zh + ' 在 {{ $labels.%(replicaLabel)s }} 上加载到 {{ $value | humanizeTimestamp }} 为止，现在没有了，而其他服务器仍有。仍发往该处的请求得到 404，Triton 不计。请重新加载，或把该服务器移出负载均衡。',
+          description_zh: say.model_zh + ' 在 {{ $labels.%(replicaLabel)s }} 上最后一次看到已加载：{{ $value | humanizeTimestamp }}；现在未加载，而其他服务器仍有。仍发往该处的请求得到 404，Triton 不计。请重新加载，或把该服务器移出负载均衡。',
           board: board,
         }, wait='2m') + shards.parts([scraped]),
         text.alert('TritonVersionNotLoaded', 'info', fit(|||
@@ -284,7 +288,7 @@ function(config)
                      ' has received no request for 10 minutes or more, although it is loaded, its workers are alive and Prometheus scrapes them{{ with ' +
                      yesterday + ' }}; yesterday at this time it received {{ . | first | value | printf "%%.4g" }}/s{{ else }}; Prometheus has no data of yesterday, and a job that runs once a day looks the same on its first day{{ end }}. Check its clients, load balancers and DNS. The alert resolves with the next request, or after a day.',
         summary_zh: say.model_zh + ' 不再收到请求。',
-        description_zh: say.model_zh + ' 已加载，工作进程正常，Prometheus 也能看到，但十分钟没有任何请求{{ with ' + yesterday + ' }}，昨天此时每秒 {{ . | first | value | printf "%%.4g" }} 个{{ else }}；昨天此时的情况 Prometheus 不知道：若是每天运行一次的任务，从第二天起不再告警{{ end }}。请检查调用方、负载均衡和 DNS。恢复请求后解除，最迟一天。',
+        description_zh: say.model_zh + ' 已加载，工作进程正常，Prometheus 也能看到，但十分钟没有任何请求{{ with ' + yesterday + ' }}，昨天此时每秒 {{ . | first | value | printf "%%.4g" }} 个{{ else }}；昨天此时的情况 Prometheus 不知道：若是每天运行一次的任务，从第二天起不再告警{{ end }}。请检查调用方、负载均衡和 DNS。收到下一个请求后告警恢复，最迟一天后恢复。',
         board: boards.link('model', ['model', 'version'], 'subject:triton_requests:rate5m'),
       }, wait='30s'),
     ];

@@ -58,7 +58,7 @@ function(config)
     }, wait='1m', keep='2m'),
     text.alert('TritonobsRobotMuted', 'warning', 'tritonobs_robot_muted{%(serve)s} == 1', {
       summary: 'A robot is muted by its chat.',
-      description: 'Robot {{ $labels.robot }}' + chat + ' sent more messages than its chat allows, those of its other users included, and is muted, by DingTalk for ten minutes. Alerts wait. Give alerts a robot of their own, or a second one.',
+      description: 'Robot {{ $labels.robot }}' + chat + ' is muted: together with its other users it sent more messages than the chat allows. DingTalk mutes for ten minutes. Alerts wait. Give alerts a robot of their own, or a second one.',
       summary_zh: '机器人 {{ $labels.robot }} 被平台禁言。',
       description_zh: '机器人 {{ $labels.robot }}' + chat + '（连同其他使用者）发送的消息超过平台的限额，被禁言（钉钉为十分钟）；告警在等待。请给告警单独的机器人，或再加一个。',
       board: board,

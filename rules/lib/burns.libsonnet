@@ -123,11 +123,12 @@ local reported =
       // Reported by this tier and faster ones for availability SLOs, by model and version.
       of_failures(tier):: self.failures(up_to(tier)),
 
-      // Sums `bad` over the members of each pipeline, with the pipeline's name as `model`.
+      // Sums `bad` over the members of each pipeline, with the pipeline's name as `model`: the pipeline's share of them, because
+      // members fail for their other callers, too.
       members(bad):: fit(|||
         label_replace(
           sum by (%(pipeline)s) (
-            %(calls)s
+            pipeline_model:tritonobs_requests_caused:ratio
               * on (%(model)s) group_left ()
             max by (%(model)s) (
               %(bad)s
@@ -135,7 +136,7 @@ local reported =
           ),
           "model", "$1", "pipeline", "(.*)"
         )
-      |||, { calls: calls, bad: bad }),
+      |||, { bad: bad }),
 
       // The rows of `bad` that belong to SLOs without a threshold (availability), by model and version.
       failures(bad):: fit(|||

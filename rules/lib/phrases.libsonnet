@@ -49,14 +49,14 @@ local say =
     comes_and_goes:
       '{{ ' + outages + ' }} It is flapping: {{ . | first | value }} outages in three hours. The alert resolves after an hour without an outage.{{ end }}',
     comes_and_goes_zh:
-      '{{ ' + outages + ' }}它时好时坏：三小时内中断 {{ . | first | value }} 次；连续应答一小时后本告警才结束。{{ end }}',
+      '{{ ' + outages + ' }}反复触发（抖动）：三小时内中断 {{ . | first | value }} 次；连续一小时没有中断后告警恢复。{{ end }}',
 
     // How often the condition of an alert began, if at least twice in three hours (lib/again.libsonnet).
     local often(begins) = 'with printf "max(count_over_time(' + begins + '{%(clusterIs)smodel=%%q,version=%%q}[%(span3h)s])) >= 2" %(clusterValue)s(print $labels.model) (print $labels.version) | query',
     returns(begins)::
       '{{ ' + often(begins) + ' }} It is flapping: {{ . | first | value }} times in three hours. The alert resolves after an hour without a recurrence.{{ end }}',
     returns_zh(begins)::
-      '{{ ' + often(begins) + ' }}它时有时无：三小时内 {{ . | first | value }} 次；连续一小时没有再出现后本告警才结束。{{ end }}',
+      '{{ ' + often(begins) + ' }}反复触发（抖动）：三小时内 {{ . | first | value }} 次；连续一小时没有再出现后告警恢复。{{ end }}',
 
     // The pipelines that call this model and are affected.
     local callers = 'with printf "group by (pipeline) (pipeline_stage_model:tritonobs_pipeline_calls:held{%(clusterIs)smodel=%%q})" %(clusterValue)s(print $labels.model) | query',
@@ -104,9 +104,9 @@ local budget =
   {
     english: filled({
       colon: ': ',
-      left: '{{ . | first | value | humanizePercentage }} of its error budget for %(sloPeriod)s is left',
-      gone: ', and is exhausted in {{ . | first | value | humanizeDuration }} at this burn rate',
-      over: 'its error budget for %(sloPeriod)s is spent' + times(' %(number)s times over'),
+      left: '{{ . | first | value | humanizePercentage }} of the %(sloPeriod)s error budget is left',
+      gone: ', exhausted in {{ . | first | value | humanizeDuration }} at this rate',
+      over: 'the %(sloPeriod)s error budget is spent' + times(' %(number)s times over'),
     }),
     chinese: filled({
       colon: '：',
@@ -134,8 +134,8 @@ local waited =
       sentence,
       '{{ end }}',
     ]),
-    english: filled(" Its threshold applies to the time inside the model. Before that, requests wait {{ . | first | value | humanizeDuration }} on average in Triton's queue."),
-    chinese: filled('其阈值只针对模型内部的时间；在此之前，请求在 Triton 队列中平均等待 {{ . | first | value | humanizeDuration }}。'),
+    english: filled(" The threshold covers only the time inside the model; in Triton's queue requests wait {{ . | first | value | humanizeDuration }} on average."),
+    chinese: filled('阈值只针对模型内部的时间；请求在 Triton 队列中平均等待 {{ . | first | value | humanizeDuration }}。'),
   };
 
 // Links with the alert's labels: to a Grafana board, or to the record in Prometheus.

@@ -170,10 +170,13 @@ function(config)
         'last_over_time(%(seen)s[%(span5m)s]) or on (%(subject)s) last_over_time(subject:tritonobs_limit_kept:info[%(span5m)s])',
         { seen: seen }
       ))),
-      // Overflows that recur, without those of members whose pipeline exceeded its limit within the hour.
+      // Overflows that recur, without those of members whose pipeline exceeded its limit within the hour. An overflow of a
+      // limit that was lower then is over.
       again.begins,
       text.record('subject:tritonobs_limit_again:info', fit(|||
         %(held)s
+          > on (%(subject)s)
+        subject:tritonobs_qps_limit:held
           unless on (%(model)s)
         last_over_time(model:tritonobs_limit_passed_on:info[%(span1h)s])
       |||, { held: again.held })),

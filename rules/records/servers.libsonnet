@@ -117,8 +117,22 @@ function(config)
       text.record('replica:triton_scraped_twice:count', |||
         count_over_time(replica:triton_same_page:info[%(twinWindow)s]) >= 2
       |||),
+      // Model versions that several targets show alike, also where these targets have one replica label (a pod with two
+      // ports). The sum of microseconds changes at each scrape, and is left out.
+      text.record('model_version:triton_scraped_twice:count', |||
+        max by (%(subject)s) (
+          count_values by (%(subject)s) (
+            "microseconds",
+            nv_inference_request_duration_us{%(triton)s} and nv_inference_request_success{%(triton)s} >= 100
+          ) > 1
+        )
+        or
+        (count_values by (%(subject)s) ("loaded_in", nv_model_load_duration_secs{%(triton)s} > 0) > 1)
+      |||) + shards.max,
       // Models on such servers, and the fleet.
       text.record('model:triton_scraped_twice:info', |||
+        group by (%(model)s) (model_version:triton_scraped_twice:count)
+        or
         group by (%(model)s) (
           replica_model_version:triton_requests_succeeded:rate%(short)s
             and on (%(replica_only)s)

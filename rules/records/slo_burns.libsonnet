@@ -10,14 +10,15 @@ function(config)
   // thresholds.
   local lasting = '%(burnLastingRatio)s * ';
   local again = '%(burnAgainRatio)s * ';
+  local worse = '%(burnWorseRatio)s * ';
   // SLOs whose ratio over `window` exceeds the threshold, or a `part` of it while a burn lasts. The value is the ratio.
-  local exceeds(window, factor, part='') = fit(|||
+  local exceeds(window, factor, part='', ago='') = fit(|||
     (
-      slo:sli_error:ratio_rate%(window)s
+      slo:sli_error:ratio_rate%(window)s%(ago)s
         > ignoring (sloth_window)
       %(part)sclamp_max(%(factor)s * slo:error_budget:ratio, %(sloThresholdCap)s)
     )
-  |||, { window: window, factor: factor, part: part });
+  |||, { window: window, factor: factor, part: part, ago: ago });
   // Few budgets burn, or nearly do. For slower tiers a record holds those, with the ratio of each window divided by its
   // threshold, and burns are judged from these rows. All others are dropped by the smallest budget of the cluster, before
   // each is divided by its own.
@@ -60,7 +61,8 @@ function(config)
   local quick(tier) = if duration.seconds(tier.short) < 3600 then 'increase' else 'sampled';
   // SLOs whose short window burns fast enough for a faster tier, by more than chance. They are left to that tier, and so is
   // everything while its alert fires. Otherwise a slower tier could begin first: where a model has had traffic for less than
-  // the long window, the ratio over that window rises sooner.
+  // the long window, the ratio over that window rises sooner. What the slower tier had seen before that burst is its own:
+  // short outages that recur are too short for a faster tier, and each is over before its burst is.
   local burst(one) = fit(|||
     (
       %(burns)s
@@ -80,19 +82,51 @@ function(config)
     ),
   });
   local bursts = 'slo:error_budget_burn:burst';
+  // SLOs with a window that exceeded the threshold of a tier so long ago.
+  local exceeded_before(tier, window, ago) =
+    local offset = ' offset ' + text.span(ago);
+    if sparse then '(' + reported.over_in(tier, window) + offset + ' > 1)'
+    else exceeds(window, tier.factor, ago=offset);
   local left_to(tier) = std.join('', [
     fit(|||
 
       unless on (%(subject)s, slo)
-      %(burst)s
+      (
+        %(burst)s
+          unless on (%(subject)s, slo)
+        %(seen_before)s
+      )
       unless on (%(model)s, slo)
       %(out)s
     |||, {
       burst: if sparse then bursts + '{burn_tier="' + one.name + '"}' else burst(one),
+      seen_before: exceeded_before(tier, tier.long, one.short),
       out: one.named('ratio'),
     })
     for one in tier.faster
   ]);
+  // SLOs that burned for a slower tier of the same severity a while ago already, and do not burn much worse now. Between the
+  // thresholds of two tiers chance would start the faster one again and again, while the slower one lasts.
+  local lasts_slower(tier) =
+    local slower = [one for one in tiers if one.seconds > tier.seconds && one.severity == tier.severity];
+    std.join('', [
+      fit(|||
+
+        unless on (%(subject)s, slo)
+        (
+          %(long)s
+            and on (%(subject)s, slo)
+          %(again)s
+            unless on (%(subject)s, slo)
+          %(worse)s
+        )
+      |||, {
+        long: exceeded_before(one, one.long, one.short),
+        again: exceeded_before(one, one.again, one.short),
+        worse: above(tier, tier.long, worse),
+      })
+      for one in slower[:1]
+    ]);
   // The rows of `burns`, without SLOs for which faster tiers have reported so much that the rest of the long window is below
   // its threshold.
   local not_reported(tier, burns, part='') =
@@ -107,18 +141,21 @@ function(config)
   // The records of a tier. `fresh` is twice the interval of the samples, so that no evaluation misses a bad request.
   local records(tier, fresh) =
     local begun = tier.named('begun');
+    // The first tier's windows are short: a burn that began twice lasts until its long window is calm.
+    local calm = if tier.again == tier.long then again else lasting;
     local placed(expr) = fit(expr, {
       long: not_reported(tier, above(tier, tier.long)),
       shorter: above(tier, tier.short),
       shorter_still: above(tier, tier.short, lasting),
       longer_still: above(tier, tier.again, again),
+      long_still: if calm == lasting then '' else '\n' + above(tier, tier.long, lasting) + '\nand',
       begun: begun,
       begins: tier.named('begins'),
       short_window: text.span(tier.short),
       lately: text.span(tier.lately),
       counted: if reported.by_suspects(tier) then 'slo:sli_bad_requests:suspected_fresh'
       else fit('(sum_over_time(slo:sli_bad_requests:increase[%(fresh)s]) > 0)', { fresh: fresh }),
-      left_to: left_to(tier),
+      left_to: left_to(tier) + lasts_slower(tier),
       // What faster tiers leave needs at least this time to spend its share. The window of a younger SLO has too few good
       // requests.
       old_enough: if tier.age == '' then '' else fit('\nand\n(slo:error_budget:ratio offset %(age)s)', { age: text.span(tier.age) }),
@@ -162,12 +199,12 @@ function(config)
         slo:error_budget:ratio
       |||, {
         window: tier.long,
-        long: not_reported(tier, above(tier, tier.long, lasting), lasting),
+        long: not_reported(tier, above(tier, tier.long, calm), calm),
         lasting: text.all([
           placed(|||
             (
               %(shorter_still)s
-              and
+              and%(long_still)s
               present_over_time(%(begun)s[%(short_window)s])
             )
           |||),
@@ -202,10 +239,9 @@ function(config)
   local near =
     local tier = tiers[0];
     local part = '%(burnLastingRatio)s';
-    local windows = [tier.long, tier.short];
+    local windows = std.set([tier.long, tier.short]);
     text.record(reported.near, text.all(
-      [of_threshold(tier, windows, part)] +
-      (if std.member(windows, tier.again) then [] else [of_threshold(tier, [tier.again], '%(burnAgainRatio)s')]) +
+      [of_threshold(tier, std.setDiff(windows, [tier.again]), part), of_threshold(tier, [tier.again], '%(burnAgainRatio)s')] +
       [fit(|||
         label_replace(
           sum_over_time(slo:sli_bad_requests:increase[%(long)s])

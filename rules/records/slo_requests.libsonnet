@@ -18,7 +18,8 @@ function(config)
     local done = last + '{counted="success"}';
     local told = 'replica_model_version_outcome:tritonobs_requests_told:increase';
     local counted(outcomes) = 'tritonobs_requests_total{%(triton)s, outcome' + outcomes + '}';
-    local replied = counted('=~"error|invalid|ok|rejected"');
+    // A cancelled reply is a success to Triton, and the model reported it like any other.
+    local replied = counted('=~"cancelled|error|invalid|ok|rejected"');
     // Failures in Triton's counters that match `reasons`, by series.
     local failed(reasons) =
       local known = last + '{outcome="", counted=""' + (if reasons == '' then '' else ', ' + reasons) + '}';
@@ -77,7 +78,8 @@ function(config)
           %(invalid)s
         )
       |||, { known: known, invalid: last + '{outcome="invalid"}' }), increase.before(known));
-    local ok = increase.each(increase.now(counted('="ok"')), increase.before(counted('="ok"')));
+    local good = counted('=~"cancelled|ok"');
+    local ok = increase.each(increase.now(good), increase.before(good));
     local ended(part, rows) = 'label_replace(\n  ' + std.strReplace(rows, '\n', '\n  ') + ',\n  "part", "' + part + '", "", ""\n)';
     // Failures inside models, by Triton's counters.
     local in_model = if config.recordsAtOnce then failures + '{reason=~"BACKEND|"}' else failed('reason=~"BACKEND|"');

@@ -99,7 +99,7 @@ def test_message_is_in_the_robots_own_language_time_and_place(write, robot, aler
 
     _deliver(write("language: zh"), steps)
     text = robot.messages[0].text
-    assert text.startswith("#### 🔴 1 条告警中 · shop / east")
+    assert text.startswith("#### 🔴 1 条告警触发中 · shop / east")
     assert "严重 · 自 03-01 20:00:00 CST 起" in text
     assert "[静默](http://am.shop:9093/#/silences/new?filter=" in text
 

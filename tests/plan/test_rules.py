@@ -283,6 +283,7 @@ def test_every_threshold_of_the_mixin_is_a_field() -> None:
         "sloThresholdCap",
         "burnLastingRatio",
         "burnAgainRatio",
+        "burnWorseRatio",
         "burnVersionShare",
         "budgetLeftRatio",
     }

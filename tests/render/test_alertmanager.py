@@ -252,7 +252,7 @@ def test_chinese_text_for_slack_is_chinese(tmp_path: Path) -> None:
         f"--template.data={tmp_path / 'call.json'}",
         '--template.text={{ template "tritonobs.zh.title" . }}\n{{ template "tritonobs.zh.slack.text" . }}',
     )
-    assert "2 条告警中，1 条已恢复：A" in text  # noqa: RUF001 (Chinese punctuation)
+    assert "2 条告警触发中，1 条已恢复：A" in text  # noqa: RUF001 (Chinese punctuation)
     assert "*A inspect 版本 1* 严重\n请求过多\n自 2026-03-01 12:00:00 UTC 起" in text
     assert "*A nms* 警告\nonly English\n" in text
     assert "已恢复：A old" in text  # noqa: RUF001 (the same)

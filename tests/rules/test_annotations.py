@@ -108,9 +108,9 @@ def test_every_annotation_is_filled(alert, cases, says):
         (
             {"corrupt": 0.2, "late": 0.1, "BACKEND": 0.5},
             "",
-            [" Most fail for the reason corrupt in stage decode."],
+            [" Most frequent reason: corrupt, stage decode."],
         ),
-        ({"BACKEND": 0.5, "OTHER": 0.1}, "", [" Most fail for the reason BACKEND."]),
+        ({"BACKEND": 0.5, "OTHER": 0.1}, "", [" Most frequent reason: BACKEND."]),
         ({"corrupt": 0, "BACKEND": 0}, "", []),
         ({"corrupt": 0.2, "BACKEND": 0.5}, "total", []),
     ],
@@ -144,7 +144,7 @@ def test_a_page_about_failures_names_the_most_frequent_reason(says, generated, *
 
     said = says(case, alert, 2)
 
-    assert re.findall(r" Most fail[^.]*\.", said["description"]) == reasons
+    assert re.findall(r" Most frequent reason[^.]*\.", said["description"]) == reasons
 
 
 @pytest.mark.parametrize("alert", ["TritonobsDeliveryFailing", "TritonobsRobotMuted"])

@@ -104,6 +104,7 @@ _RECORDS: Final = (
     "cluster:tritonobs_evaluated:info",
     *("replica:triton_request_microseconds:sum", "replica:triton_same_page:info"),
     *("replica:triton_scraped_twice:count", "model:triton_scraped_twice:info"),
+    "model_version:triton_scraped_twice:count",
     "model_instance:tritonobs_worker_answers:info",
     *(f"replica:triton_{what}:info" for what in ("silent", "starting", "down", "outage", "outage_begins")),
     "replica:triton_requests_succeeded:sum",

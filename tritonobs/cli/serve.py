@@ -108,7 +108,8 @@ def notify() -> None:
     type=click.Choice(trial.PATHS),
     default="serve",
     show_default=True,
-    help="Where the message starts: as an alert, in the running daemon, or in this process.",
+    help="direct: from this process; serve: from the running daemon; alertmanager: as an alert, through the "
+    "whole path.",
 )
 @_chat_urls("With `direct`: this address instead of {}'s.")
 def test(*, robot: str, fleet: Path, via: trial.Via, **urls: str) -> None:

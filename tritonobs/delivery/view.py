@@ -308,7 +308,7 @@ LANGUAGES: Final[Mapping[str, Words]] = {
         unshown="(This alert is damaged and cannot be shown in full.)",
     ),
     "zh": Words(
-        firing="{} 条告警中",
+        firing="{} 条告警触发中",
         resolved="{} 条已恢复",
         severities={"critical": "严重", "warning": "警告", "info": "提示"},
         version="版本 {}",

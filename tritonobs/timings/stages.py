@@ -74,11 +74,10 @@ class Row:
     """A part of a request. `path` leads to it: ("preprocess", "decode") is stage decode of what it calls.
 
     `model` and `version` are whose stage it is. `seconds` is what it adds to one request of the table's
-    model,
-    repeats counted, and `share` is that over the whole request. Parts that `overlap` others run side by
-    side, or
-    belong to a model that takes longer for others: they are charged their share of the time that passes,
-    so that no part is more than what it is a part of. A `leaf` has no parts of its own.
+    model, repeats counted, and `share` is that over the whole request. Parts that `overlap` others run
+    side by side, or belong to a called model whose mean also contains slower calls of other callers: they are
+    charged their share of the time that passes, so that no part is more than what it is a part of. A
+    `leaf` has no parts of its own.
     """
 
     path: tuple[str, ...]
@@ -327,8 +326,8 @@ class Reader:
             )
         if any(row.overlaps for row in rows):
             yield (
-                "parts marked ‖ overlap, or belong to a model that takes longer for others; "
-                "each is given its share of the time that passes"
+                "parts marked ‖ overlap, or belong to a called model whose mean also contains slower calls "
+                "of other callers; each is given its share of the time that passes"
             )
         yield from self._call_notes(model, request)
 

@@ -33,7 +33,7 @@ function(config)
       ),
     ]), {
       summary: 'A pool has fewer ready servers than desired.',
-      description: '{{ with $labels.deployment }}Deployment {{ . }}{{ end }}{{ with $labels.statefulset }}StatefulSet {{ . }}{{ end }} in namespace {{ $labels.namespace }} should have {{ $value }} servers and has fewer that are ready. The others serve its traffic. `kubectl describe` of a missing pod has the reason, such as no capacity, no image or a failing probe.',
+      description: '{{ with $labels.deployment }}Deployment {{ . }}{{ end }}{{ with $labels.statefulset }}StatefulSet {{ . }}{{ end }} in namespace {{ $labels.namespace }} has fewer ready servers than the desired {{ $value }}. The others serve its traffic. `kubectl describe` of a missing pod has the reason, such as no capacity, no image or a failing probe.',
       summary_zh: '服务器池中的服务器少于应有数量。',
       description_zh: '命名空间 {{ $labels.namespace }} 中的{{ with $labels.deployment }} Deployment {{ . }}{{ end }}{{ with $labels.statefulset }} StatefulSet {{ . }}{{ end }} 应有 {{ $value }} 台服务器，就绪的更少，其余服务器承担它的流量。对缺少的 Pod 执行 `kubectl describe` 可知原因：没有资源、没有镜像或探针失败。',
       board: pool('kube_deployment_status_replicas_available'),

@@ -93,7 +93,7 @@ def test_the_page_leads_from_an_empty_cluster_to_alerts(empty: ControlPlane, tmp
     assert hook == "http://tritonobs.monitoring.svc:9900/alertmanager/dingtalk/oncall"
     (deployment,) = empty.objects("deployments")
     container = deployment["spec"]["template"]["spec"]["containers"][0]
-    assert container["image"] == "registry.example.org/tritonobs:0.13.4"
+    assert container["image"] == "registry.example.org/tritonobs:0.13.5"
     _shell(empty, tmp_path, "helm uninstall tritonobs --namespace monitoring")
 
 

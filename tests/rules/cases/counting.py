@@ -303,7 +303,7 @@ CASES = (
         .gauge("nv_inference_request_failure", [(5, 0), (10, 1), (99, None)], job="triton", **NMS, **R)
         .gauge("nv_inference_request_failure", 3, job="other", **NMS)
         .gauge(OUTCOMES, [(5, 0), (10, 2), (99, None)], job="triton", **NMS, **R, outcome="rejected")
-        .gauge(OUTCOMES, 3, job="triton", **NMS, **R, outcome="cancelled"),
+        .gauge(OUTCOMES, 3, job="other", **NMS, **R, outcome="cancelled"),
         rules=(LAST,),
         checks=(
             absent(LAST, 4),

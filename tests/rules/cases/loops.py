@@ -3,7 +3,7 @@
 from support.case import Case, all_fire, fires, reads, silent
 from support.simulate import World
 
-LOOP, TWICE = "TritonRestartLoop", "TritonServerScrapedTwice"
+LOOP, TWICE, LIMIT = "TritonRestartLoop", "TritonServerScrapedTwice", "TritonQpsAboveLimit"
 NMS = {"model": "nms", "version": "1"}
 LOADS, LONGEST = "nv_model_load_duration_secs", "replica:triton_load_seconds:max"
 POD = {"job": "triton", "replica": "triton-1"}
@@ -13,6 +13,15 @@ INSTANCE = {**NMS, "replica": "triton-1", "model_instance": "nms_0_0"}
 def flapping(*away, levels, minutes=60):
     """A server that answers nothing between these minutes, and requests at these levels."""
     return World(minutes=minutes).triton("nms", qps=levels).outage("triton-1", *away)
+
+
+def two_ports(*, qps):
+    """A pod of which two ports are scraped, and a limit of 10."""
+    world = World(minutes=20).info("nms", "1").info("nms").gauge("tritonobs_qps_limit", 10, model="nms")
+    for endpoint in ("http", "metrics"):
+        world.triton("nms", qps=qps, endpoint=endpoint)
+        world.gauge("up", 1, job="triton", instance="triton-1:8002", replica="triton-1", endpoint=endpoint)
+    return world
 
 
 def born(*minutes, lost=(), until=60):
@@ -148,5 +157,17 @@ CASES = (
         .gauge("nv_model_load_duration_secs", 0, job="triton", replica="d", **NMS),
         rules=(TWICE,),
         checks=(fires(TWICE, 12, severity="warning", loaded_in="0.5", **NMS),),
+    ),
+    Case(
+        says="a pod with two ports is scraped twice under one name: it is reported, and pages about no limit",
+        world=two_ports(qps=7),
+        rules=(TWICE, LIMIT),
+        checks=(silent(LIMIT, 19), fires(TWICE, 19, severity="warning", **NMS)),
+    ),
+    Case(
+        says="a pod with two ports that gets more than twice its limit pages",
+        world=two_ports(qps=11),
+        rules=(LIMIT,),
+        checks=(reads(f'count(ALERTS{{alertname="{LIMIT}",alertstate="firing"}})', 19, ({}, 1)),),
     ),
 )

@@ -1,6 +1,6 @@
 """The health of models: waiting, saturation, batches, stages, errors by reason, the cache, reloads."""
 
-from support.case import Case, fires, silent
+from support.case import Case, fires, reads, silent
 from support.simulate import World
 
 QUEUE, SATURATED, BATCH = "TritonQueueWaitHigh", "TritonSaturated", "TritonBatchInefficient"
@@ -10,6 +10,7 @@ SLOW, SURGE, CACHE, RELOADED = (
     "TritonCacheCollapse",
     "TritonModelReloaded",
 )
+EVER = f'count_over_time(ALERTS{{alertname="{QUEUE}",alertstate="firing"}}[30m])'
 OWNED = {"model": "nms", "version": "1", "tier": "low"}
 TRITON = {"job": "triton", "instance": "triton-1:8002", "replica": "triton-1", "model": "nms", "version": "1"}
 
@@ -53,6 +54,19 @@ CASES = (
         world=nms(qps=2, queue=[(10, 0.01), (99, 0.15)]),
         rules=(QUEUE,),
         checks=(silent(QUEUE, 16), fires(QUEUE, 25, severity="warning", **OWNED)),
+    ),
+    Case(
+        says="one request in a while that waited 150 ms is not a queue, five in five minutes are",
+        world=World(minutes=30)
+        .triton("one", qps=[(7, 0), (8, 1 / 60), (99, 0)], queue=0.15, seconds=0.3)
+        .info("one", "1", tier="low")
+        .triton("nms", qps=[(7, 0), (99, 1 / 60)], queue=0.15, seconds=0.3)
+        .info("nms", "1", tier="low"),
+        rules=(QUEUE,),
+        checks=(
+            fires(QUEUE, 25, severity="warning", **OWNED),
+            reads(f"count by (model) ({EVER})", 30, ({"model": "nms"}, 1)),
+        ),
     ),
     Case(
         says="requests that wait 90 ms do not",

@@ -48,7 +48,30 @@ def paged():
     return world
 
 
+def changed():
+    """Models with a limit of 10 that got 20 twice; at minute 40 some limits change."""
+    world = World(minutes=50)
+    for model, after in (("stays", 10), ("little-raised", 19), ("raised", 40), ("removed", None)):
+        twice = [(10, None), (12, 20), (30, None), (32, 20), (99, None)]
+        world.gauge(EXCEEDED, twice, model=model).gauge(HELD, [(40, 10), (99, after)], model=model)
+    return world
+
+
 CASES = (
+    Case(
+        says="an overflow that came back is over when its limit is raised above it, or removed",
+        world=changed(),
+        rules=(AGAIN,),
+        given=(EXCEEDED, HELD, PASSED_ON),
+        checks=(
+            reads(
+                f"{AGAIN} * 0 + 1",
+                39,
+                *(({"model": model}, 1) for model in ("stays", "little-raised", "raised", "removed")),
+            ),
+            reads(f"{AGAIN} * 0 + 1", 41, *(({"model": model}, 1) for model in ("stays", "little-raised"))),
+        ),
+    ),
     Case(
         says="what a pipeline calls gets too much with it, for five minutes more",
         world=members(),

@@ -177,7 +177,7 @@ def of_pages():
             world.gauge(DONE, done, **own, **model, job="triton")
             world.gauge(MICROS, took, **own, **model, job="triton")
             rows += [own] if what == PAGES else []
-        rows += [{"cluster": cluster, **model, "microseconds": str(micros[0])}] if what == MODEL else []
+        rows += [{"cluster": cluster, **model}] if what == MODEL else []
     return Case(
         says="a hundred requests that took the same time on two pages are told by page, else by model",
         world=world,

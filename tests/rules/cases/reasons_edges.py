@@ -18,8 +18,9 @@ LATELY, INVALID = (
     "model_version:triton_requests_invalid:increase5m",
 )
 CALLS = "pipeline_stage_model:tritonobs_pipeline_calls:held"
+CAUSED = "pipeline_model:tritonobs_requests_caused:ratio"
 HOURS = tuple(f"{record.rsplit(':', 1)[0]}:mean1h" for record in (STAGE, TRITON))
-GIVEN = (OWNER, BAD, PACE5, PACE1, STAGE, TRITON, LATELY, INVALID, CALLS, *HOURS)
+GIVEN = (OWNER, BAD, PACE5, PACE1, STAGE, TRITON, LATELY, INVALID, CALLS, CAUSED, *HOURS)
 KINDS = {STAGE: {"stage": "decode", "reason": "r"}, TRITON: {"reason": "r"}}
 BEGIN, NOW, END = 10, 14, 15.5
 SURGES = [(BEGIN, None), (99, 0.1)]
@@ -158,6 +159,7 @@ def pipelines(kind):
             world.gauge(BAD, bad, model=pipeline, version=version)
         for model in members:
             world.gauge(CALLS, 1, pipeline=pipeline, stage="one", model=model)
+            world.gauge(CAUSED, 1, pipeline=pipeline, model=model)
     return case(
         kind,
         "a pipeline whose members all together failed nearly as often in five minutes is not told",

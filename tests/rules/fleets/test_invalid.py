@@ -65,6 +65,19 @@ def test_bad_input_alone_burns_nothing_and_is_told_once(engine, how, scrape, sha
 
 
 @pytest.mark.parametrize("how", ["invalid", "refused"])
+@pytest.mark.parametrize("left", [0.02, 0.2])
+def test_bad_input_beside_cancelled_requests_burns_nothing(engine, how, left):
+    """A client that cancelled what the model had is in no budget, and is not a failure of somebody else."""
+    fleet = one_model(left=damaged(left), **{how: damaged(0.1)})
+
+    lived = live(engine, fleet, BAD, FAST, phases=3)
+
+    assert fleet.truth.count("left") > 500
+    assert fleet.truth.bad() == charged(lived, fleet, model="nms") == 0
+    assert lived.fired(FAST) == []
+
+
+@pytest.mark.parametrize("how", ["invalid", "refused"])
 @pytest.mark.parametrize("fault", ["raised", "soft", "dead", "expired"])
 @pytest.mark.parametrize(("scrape", "bad"), [(5, 0.15), (15, 0.3)])
 def test_real_failures_beside_bad_input_are_charged(engine, how, fault, scrape, bad):

@@ -177,6 +177,23 @@ def test_a_member_that_nobody_else_would_miss_does_not_hide_its_pipeline(engine)
     assert [one.labels["model"] for one in found] == ["inspect"], shown(found)
 
 
+def test_what_a_member_did_to_others_does_not_hide_its_pipeline(engine):
+    """Its member failed for twenty times as many other requests; then the pipeline fails for a reason of its own."""
+    before, begin = 2 * HOUR, 2 * HOUR + 15 * MINUTE
+    fleet = pipeline(
+        seconds=begin + HOUR,
+        own=between(begin, 9e9, 1),
+        member=between(before, before + 5 * MINUTE, 0.5),
+        members_qps=200,
+    )
+
+    found = told(engine, fleet, FAST, MEDIUM)
+
+    assert [one.labels["model"] for one in found] == ["nms", "inspect"], shown(found)
+    assert found[1].since - begin <= 300
+    assert found[1].until is None
+
+
 @pytest.mark.parametrize(
     ("qps", "share", "days"), [(10, 0.001, 4), (10, 0.003, 2), (1, 0.001, 4), (10, 0.006, 1), (40, 0.0144, 1)]
 )
@@ -188,6 +205,28 @@ def test_errors_of_exactly_a_threshold_do_not_flap(engine, qps, share, days):
 
     most = max(2, 5 * days / 4)
     assert {name: len(fired) for name, fired in lived.all_fired().items() if len(fired) > most} == {}
+
+
+@pytest.mark.parametrize(("qps", "share"), [(0.17, 0.01), (1, 0.012), (1, 0.013)])
+def test_chance_does_not_page_every_hour(engine, qps, share):
+    """Between two tiers that page, the faster one would begin by chance while the slower one lasts."""
+    fleet = one_model(seconds=2 * DAY, qps=qps, raised=share)
+
+    lived = live(engine, fleet, FAST, MEDIUM)
+
+    assert len(lived.fired(FAST)) <= 2
+    assert 1 <= len(lived.fired(MEDIUM)) <= 4
+
+
+def test_errors_that_get_much_worse_page_again(engine):
+    """A slower page goes on, and a tenth of all requests begins to fail."""
+    worse = OLD + 12 * HOUR
+    fleet = one_model(seconds=OLD + 13 * HOUR, qps=10, raised=steps((OLD, 0.008), (worse, 0.1)))
+
+    lived = live(engine, fleet, FAST, MEDIUM)
+
+    (slower,), (faster,) = lived.fired(MEDIUM), lived.fired(FAST)
+    assert slower.since < worse < faster.since < worse + 0.0288 / 0.1 * HOUR
 
 
 def test_chance_ends_no_alert_for_minutes(engine):

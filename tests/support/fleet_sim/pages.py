@@ -39,9 +39,9 @@ _OUTCOME_OF = {
     truth.RAISED: "error",
     truth.INVALID: "invalid",
     truth.REFUSED: "invalid",
-    truth.CANCELLED: "cancelled",
+    truth.LEFT: "cancelled",
 }
-_SUCCEEDED = (truth.FAST, truth.SLOW, truth.SOFT, truth.INVALID)
+_SUCCEEDED = (truth.FAST, truth.SLOW, truth.SOFT, truth.INVALID, truth.LEFT)
 _ERROR_SECONDS = 0.003
 _BEAT_SECONDS = 1.0
 _NOISE = 0.001
@@ -107,7 +107,7 @@ class Version:
         yield self._counter(names.TRITON_INFERENCES, labels, done)
         executed = done if self.ensemble else done + self._sum(truth.RAISED, truth.REFUSED, truth.DEAD)
         yield self._counter(names.TRITON_EXECUTIONS, labels, executed)
-        slow, fast = self._sum(truth.SLOW), self._sum(truth.FAST, truth.SOFT, truth.INVALID)
+        slow, fast = self._sum(truth.SLOW), self._sum(truth.FAST, truth.SOFT, truth.INVALID, truth.LEFT)
         compute = 1e6 * (slow * self.slow_seconds + fast * self.seconds)
         compute += np.round(1e6 * self.seconds * _NOISE * np.sqrt(slow + fast) * self.noise)
         waited = 1e6 * done * self.queue
@@ -167,7 +167,7 @@ class Version:
             labels = {**own, **where, names.OUTCOME: "invalid"}
             yield self._told(names.STAGE_ERRORS, labels, share(truth.INVALID, truth.REFUSED), [life])
         fast, slow = share(truth.FAST), share(truth.SLOW)
-        errors = share(truth.SOFT, truth.RAISED, truth.INVALID, truth.REFUSED)
+        errors = share(truth.SOFT, truth.RAISED, truth.INVALID, truth.REFUSED, truth.LEFT)
         took = ((self.seconds, fast), (self.slow_seconds, slow), (_ERROR_SECONDS, errors))
         stage = {**own, names.STAGE: names.TOTAL_STAGE}
         for bound in (*(self.bounds or ()), float("inf")):

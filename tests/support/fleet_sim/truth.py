@@ -26,7 +26,9 @@ DEAD: Final = "dead"
 EXPIRED: Final = "expired"
 """Waited too long in the queue; Triton counts a failure, the model never saw it."""
 CANCELLED: Final = "cancelled"
-"""Cancelled by the client; not an error."""
+"""Cancelled by the client while it waited; not an error, and the model never saw it."""
+LEFT: Final = "left"
+"""Cancelled by the client while the model had it; Triton counts a success, our counter `cancelled`."""
 INVALID: Final = "invalid"
 """Bad input, answered with an error: the caller's fault. Triton counts a success, our counter `invalid`."""
 REFUSED: Final = "refused"
@@ -36,7 +38,7 @@ UNSEEN: Final = "unseen"
 
 BAD: Final = frozenset({SOFT, RAISED, DEAD, EXPIRED})
 """Charged to the availability budget."""
-VALID: Final = BAD | {FAST, SLOW, CANCELLED}
+VALID: Final = BAD | {FAST, SLOW, CANCELLED, LEFT}
 """What an availability budget is a share of: bad input is none of the service's business."""
 COUNTED: Final = VALID | {INVALID, REFUSED}
 """What Triton's counters show."""

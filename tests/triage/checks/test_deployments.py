@@ -277,7 +277,7 @@ def test_requests_that_wait_since_a_load_are_rolled_back(fleet: Fleet) -> None:
     verdict = _verdict(fleet)
 
     assert verdict.causes[0].check == "bad_deploy"
-    assert "and queues longer: mean queue time 31 ms (was 1 ms)" in verdict.sentence
+    assert "), and its requests wait longer: mean queue time 31 ms (was 1 ms)" in verdict.sentence
 
 
 def test_a_rush_beside_a_load_is_not_held_against_it(fleet: Fleet) -> None:

@@ -27,7 +27,7 @@ def test_the_reason_is_found_where_the_error_began(fleet: Fleet) -> None:
     (cause,) = fleet.verdict().causes
 
     assert (cause.check, cause.place) == ("error_surge", ("preprocess", "1", "decode", "corrupt_image"))
-    assert "returns errors for 20.0% of requests (was 0.0%) in decode: corrupt_image" in cause.sentence
+    assert "errors for 20.0% of requests (was 0.0%); most: corrupt_image in stage decode" in cause.sentence
 
 
 def _refuse(fleet: Fleet, model: str, rate: float, *, stage: str) -> None:
@@ -45,7 +45,7 @@ def test_bad_input_is_the_callers_fault_whatever_its_reason_is_called(fleet: Fle
     (cause,) = fleet.verdict().causes
 
     assert cause.place == ("preprocess", "1", "decode", "odd_shape")
-    assert "refuses 30.0% of requests as bad input (was 0.0%) in decode: odd_shape" in cause.sentence
+    assert "30.0% of requests as bad input (was 0.0%); most: odd_shape in stage decode" in cause.sentence
     assert cause.next_steps == ("find the client that sends them; the model works, its input is bad",)
 
 

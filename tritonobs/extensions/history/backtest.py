@@ -265,9 +265,16 @@ def backtest_objective(
     recorded = _Recorded(prometheus=prometheus, span=span, chosen=chosen)
     tried: list[_Burns] = []
     episodes: list[Episode] = []
-    for tier in burn_tiers(knobs):
-        limit = min(knobs["sloThresholdCap"], tier.factor * float(1 - objective))
-        burns = _Burns(tier=tier, limit=limit, faster=tuple(tried), recorded=recorded, knobs=knobs)
+    tiers = burn_tiers(knobs)
+    limits = [min(knobs["sloThresholdCap"], tier.factor * float(1 - objective)) for tier in tiers]
+    for number, tier in enumerate(tiers):
+        alike = (each for each in zip(tiers, limits, strict=True) if each[0].severity == tier.severity)
+        burns = _Burns(
+            *(tier, limits[number], tuple(tried)),
+            next((each for each in alike if each[0].long_seconds > tier.long_seconds), None),
+            recorded,
+            knobs,
+        )
         rule = _found(prometheus, rules, f"TritonErrorBudgetBurn{tier.name.capitalize()}", "alert")
         for subject in recorded.subjects():
             burns.try_out(subject)
@@ -315,6 +322,11 @@ class _Recorded:
         """The error ratio over a window."""
         return self._ask(f"{_RATIO}{format_duration(seconds)}{self.chosen}").get(subject, {})
 
+    def ratio_before(self, subject: _Subject, seconds: int, at: float, ago: float) -> float:
+        """The same so long ago, or 0."""
+        step = step_seconds(self.span)
+        return self.ratio(subject, seconds).get(at - math.ceil(ago / step) * step, 0.0)
+
     def bad(self, subject: _Subject, seconds: float) -> _Values:
         """The bad requests of a window."""
         samples = "sampled" if seconds > _SAMPLED_SECONDS else "increase"
@@ -351,13 +363,15 @@ class _Recorded:
         return self._asked[query]
 
 
-@dataclass(slots=True, kw_only=True)
+@dataclass(slots=True)
 class _Burns:
     """When one tier would have burned, by subject, with the error ratio of its long window."""
 
     tier: BurnTier
     limit: float
     faster: tuple[_Burns, ...]
+    # The next tier that is as severe, with its threshold.
+    slower: tuple[BurnTier, float] | None
     recorded: _Recorded
     knobs: Mapping[str, Any]
     points: dict[_Subject, list[tuple[float, float]]] = field(default_factory=dict)
@@ -374,14 +388,15 @@ class _Burns:
         begun: list[float] = []
         begins: list[float] = []
         lasting, least = (self.knobs[ratio] * self.limit for ratio in ("burnLastingRatio", "burnAgainRatio"))
+        calm = least if tier.again_seconds == tier.long_seconds else lasting
         for at, ratio in sorted(long.items()):
             if self._begins(subject, at, ratio, short.get(at, 0)):
                 if not _count(begun, at, tier.short_seconds):
                     begins.append(at)
                 begun.append(at)
-            lately = short.get(at, 0) > lasting and _count(begun, at, tier.short_seconds)
+            lately = min(ratio, short.get(at, 0)) > lasting and _count(begun, at, tier.short_seconds)
             twice = again.get(at, 0) > least and _count(begins, at, tier.lately_seconds) > 1
-            if ratio > lasting and (lately or twice) and not self._reported(subject, at, ratio, lasting):
+            if ratio > calm and (lately or twice) and not self._reported(subject, at, ratio, calm):
                 self.points.setdefault(subject, []).append((at, ratio))
 
     def sent(self) -> Iterable[list[tuple[float, float]]]:
@@ -422,17 +437,34 @@ class _Burns:
             and recorded.fresh(subject, fresh).get(at, 0) > 0
             and recorded.bad(subject, tier.long_seconds).get(at, 0) >= self.knobs["sloMinimumBad"]
             and recorded.old_enough(subject, tier.age_seconds, at)
-            and not any(one.takes(subject, at) for one in self.faster)
+            and not any(self._left_to(one, subject, at) for one in self.faster)
+            and not self._lasts_slower(subject, at, ratio)
             and not self._reported(subject, at, ratio, self.limit)
         )
 
-    def takes(self, subject: _Subject, at: float) -> bool:
-        """Whether a burst is this tier's: its alert fires, or the latest requests burn fast enough for it."""
+    def _left_to(self, one: _Burns, subject: _Subject, at: float) -> bool:
+        """Whether a faster tier takes this: its alert fires, or its burst is what this tier sees."""
+        before = self.recorded.ratio_before(subject, self.tier.long_seconds, at, one.tier.short_seconds)
+        return one.out(subject[0], at) or (one.bursts(subject, at) and before <= self.limit)
+
+    def bursts(self, subject: _Subject, at: float) -> bool:
+        """Whether the latest requests burn fast enough for this tier, by more than chance."""
         recorded, short = self.recorded, self.tier.short_seconds
-        return self.out(subject[0], at) or (
+        return (
             recorded.ratio(subject, short).get(at, 0) > self.limit
             and recorded.bad(subject, short).get(at, 0) >= self.knobs["sloMinimumBad"]
         )
+
+    def _lasts_slower(self, subject: _Subject, at: float, ratio: float) -> bool:
+        """Whether it burned for the slower tier a while ago already, and does not burn much worse now."""
+        if not self.slower or ratio > self.knobs["burnWorseRatio"] * self.limit:
+            return False
+        tier, limit = self.slower
+        long, again = (
+            self.recorded.ratio_before(subject, seconds, at, tier.short_seconds)
+            for seconds in (tier.long_seconds, tier.again_seconds)
+        )
+        return min(long, again) > limit
 
     def _reported(self, subject: _Subject, at: float, ratio: float, limit: float) -> bool:
         """Whether faster tiers have reported so much of the long window that the rest does not burn.

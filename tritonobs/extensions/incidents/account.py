@@ -67,7 +67,7 @@ class Words:
     goes_on = _Phrase("Part of the incident ongoing since {}", "属于自 {} 起持续的事件")
     eased = _Phrase(
         "Recovering: no page is firing, {} alerts still are",
-        "正在恢复：已无紧急告警，仍有 {} 条告警触发",
+        "正在恢复：已无严重告警，仍有 {} 条告警触发",
     )
     took_over = _Phrase(
         "It may have been reported before: tritonobs serve started at {}",

@@ -51,7 +51,7 @@ _PATH = click.Path(path_type=Path, dir_okay=False)
     type=Duration(),
     default="10m",
     show_default=True,
-    help="How long ago the incident began, at least.",
+    help="Length of the window to judge; choose it so that the incident began within it.",
 )
 @click.option(
     "--at",

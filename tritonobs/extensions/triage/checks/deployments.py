@@ -271,8 +271,8 @@ def _cause(arrival: Arrival, worse: _Worse) -> Cause:
     return Cause(
         place=(model, version),
         sentence=(
-            f"{titled((model, version))} {how} at {format_clock(arrival.born)} ({_shown(arrival)}) "
-            f"and {says}: {measured} {since} ({than} {before})"
+            f"{titled((model, version))} {how} at {format_clock(arrival.born)} ({_shown(arrival)})"
+            f"{says}: {measured} {since} ({than} {before})"
         ),
         confidence=0.94,
         evidence=(
@@ -295,9 +295,9 @@ def _cause(arrival: Arrival, worse: _Worse) -> Cause:
 
 
 _WORSE: dict[str, tuple[str, str, Unit]] = {
-    "errors": ("fails more", "error ratio", "ratio"),
-    "seconds": ("takes longer", "mean time without queueing", "seconds"),
-    "waits": ("queues longer", "mean queue time", "seconds"),
+    "errors": (" and fails more", "error ratio", "ratio"),
+    "seconds": (" and takes longer", "mean time without queueing", "seconds"),
+    "waits": (", and its requests wait longer", "mean queue time", "seconds"),
 }
 """What is worse: what a model does, what is measured, and in which unit."""
 

@@ -68,7 +68,7 @@ def _surges(view: View, fault: _Fault) -> Iterator[Cause]:
         own = _more(view, fault, subject) - _PASSED_ON * sum(_more(view, fault, other) for other in called)
         if called and own * view.snapshot.incident.seconds < _FEWEST:
             continue
-        at = f" in {reason[0]}: {reason[1]}" if reason else ""
+        at = f"; most: {reason[1]} in stage {reason[0]}" if reason else ""
         of_input = fault is _INVALID or (reason is not None and reason[1] in INPUT_REASONS)
         yield Cause(
             place=(*subject, *(reason or ())),
