@@ -245,6 +245,12 @@ CASES = (
         checks=(silent(CACHE, 85), fires(CACHE, 93, severity="warning", **OWNED)),
     ),
     Case(
+        says="a cache that answers a little less than half of it has: what fell is not in the mean of before",
+        world=cached([(80, 4), (999, 1.9)], [(80, 1), (999, 3.1)]),
+        rules=(CACHE,),
+        checks=(silent(CACHE, 85), fires(CACHE, 93, severity="warning", **OWNED)),
+    ),
+    Case(
         says="a cache that still answers six tenths of it has not",
         world=cached([(80, 4), (999, 2.6)], [(80, 1), (999, 2.4)]),
         rules=(CACHE,),
