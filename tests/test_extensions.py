@@ -241,7 +241,7 @@ def test_the_tests_of_every_command_go_with_its_extension():
         for command in one.commands
     }
 
-    assert dict(BROUGHT) == brought
+    assert dict(BROUGHT) == brought, "BROUGHT in tests/support/needs.py"
 
 
 def test_a_test_is_left_out_only_where_what_it_needs_is_gone(monkeypatch):
