@@ -1,5 +1,6 @@
 """The flusher hands over exactly what was counted, and nothing it does can hurt requests or the server."""
 
+import math
 import os
 import sys
 import threading
@@ -234,6 +235,20 @@ def test_the_histogram_keeps_values_on_a_bound_in_their_bucket(fake, make, wait)
     assert fake.total(f"{DURATION}_bucket", stage="decode", le="0.1") == 999
     assert fake.total(f"{DURATION}_bucket", stage="decode", le="0.3") == 1998
     assert fake.total(f"{DURATION}_sum", stage="decode") == pytest.approx(999 * 0.4)
+
+
+def test_the_histogram_keeps_values_just_above_a_bound_above_it(fake, make):
+    """The mean of seven of them is the bound itself, which belongs to the bucket below."""
+    above = math.nextafter(0.1, 1)
+    assert sum([above] * 7) / 7 == 0.1
+    settings = {"metrics_sink": "histogram", "latency_buckets": "0.1, 0.3"}
+    stages = make(fake, parameters=settings, flush_interval_seconds=60.0)
+    for _ in range(7):
+        stages.observe("decode", above)
+
+    fake.flush()
+    assert fake.total(f"{DURATION}_bucket", stage="decode", le="0.1") == 0
+    assert fake.total(f"{DURATION}_bucket", stage="decode", le="0.3") == 7
 
 
 def test_what_a_histogram_cannot_take_is_dropped_evenly_and_counted(fake, make, wait):
