@@ -12,9 +12,9 @@ from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from results import publish, table
+from results import RESULTS, publish, table
 
-from support.fleet_sim.budget_lines import with_budget
+from support.fleet_sim.budget_lines import measured_alerts, with_budget
 from support.fleet_sim.engine import Engine
 from support.fleet_sim.healthy import LOADS, LOST_SCRAPES, SERVERS, budget, false_pages, healthy_fleet
 from support.fleet_sim.world import live, product_rules
@@ -75,9 +75,11 @@ def main() -> int:
 
 
 def _write_runbooks(rules: Mapping[str, Any]) -> None:
+    measured = measured_alerts(RESULTS.read_text(encoding="utf-8"))
     for name, rule in rules.items():
         page = RUNBOOKS / f"{name}.md"
-        page.write_text(with_budget(page.read_text(encoding="utf-8"), budget(rule)), encoding="utf-8")
+        text = with_budget(page.read_text(encoding="utf-8"), budget(rule), measured=name in measured)
+        page.write_text(text, encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -241,7 +241,7 @@ def test_the_tests_of_every_command_go_with_its_extension():
         for command in one.commands
     }
 
-    assert dict(BROUGHT) == brought
+    assert dict(BROUGHT) == brought, "BROUGHT in tests/support/needs.py"
 
 
 def test_a_test_is_left_out_only_where_what_it_needs_is_gone(monkeypatch):
@@ -263,6 +263,15 @@ def test_a_test_is_left_out_only_where_what_it_needs_is_gone(monkeypatch):
     assert not any(map(lacks, items))
     monkeypatch.setattr(registry, "NAMES", ("triage",))
     assert [lacks(one) for one in items] == [True, True, True, False, False]
+
+
+def test_a_command_in_no_place_is_refused():
+    """It would be in no list of commands, and no test would miss it."""
+    with pytest.raises(
+        ValueError,
+        match=r"command price: found under='Fleet file'; allowed are Configure, On call, Practice, limits",
+    ):
+        registry.Command(under="Fleet file", name="price", help="…", at="…:price", order=1)
 
 
 def test_each_question_has_one_answer():

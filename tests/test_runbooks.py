@@ -10,7 +10,7 @@ import click
 import pytest
 import yaml
 
-from support.fleet_sim.budget_lines import budget_lines, with_budget
+from support.fleet_sim.budget_lines import budget_lines, measured_alerts, with_budget
 from support.fleet_sim.healthy import budget
 from tritonobs import cli, names, programs
 from tritonobs.render.rules import clock_knobs, evaluate_mixin, given_by_shards, mixin_knobs
@@ -23,6 +23,7 @@ PAGES = {
     for page in sorted(FOLDER.glob("*.md"))
     if page.stem != "README"
 }
+MEASURED = measured_alerts((ROOT / "bench" / "RESULTS.md").read_text(encoding="utf-8"))
 HEADINGS = (
     ("##", ("Mitigation", "Diagnosis", "Impact", "Meaning", "中文")),
     ("###", ("处理", "诊断", "影响", "含义")),
@@ -164,24 +165,35 @@ def test_page_is_short_enough_to_read_at_night(name):
 
 
 @pytest.mark.parametrize("name", [name for name in PAGES if name != "Watchdog"])
-def test_page_tells_the_budget_of_false_positives(name, alerts, mixin):
+def test_page_tells_the_budget_of_false_positives(name, alerts):
     """Both languages say what the simulation allows; bench/false_pages.py --runbooks writes it.
 
-    It has neither shards nor agents, so their alerts are not measured, and the lines say that.
+    An alert without a number in bench/RESULTS.md is not measured, and the lines say that: a new one, and
+    those of shards and agents, which the simulation does not have.
     """
     english, chinese = PAGES[name].split("\n## 中文\n")
     a_day = budget(alerts[name])
-    measured = any(
-        rule.get("alert") == name
-        for file in mixin.values()
-        for group in file["groups"]
-        for rule in group["rules"]
-    )
+    measured = name in MEASURED
 
     for part, line in zip((english, chinese), budget_lines(a_day, measured=measured), strict=True):
         assert f"\n{line}\n" in f"{part}\n", "python bench/false_pages.py --runbooks writes it"
     assert with_budget(PAGES[name], a_day, measured=measured) == PAGES[name], (
         "the command would move the line"
+    )
+
+
+def test_an_alert_is_measured_once_the_simulation_has_a_number_for_it():
+    """By its section of the results, not by others of them; the page of a new alert says that it is not."""
+    results = (
+        "| TritonOld | 0 |\n<!-- False pages -->\n| alert        | severity |\n| ------------ | -------- |\n"
+        "| TritonFirst  | info     |\n| TritonSecond | warning  |\n<!-- /False pages -->\n| TritonNo | 1 |\n"
+    )
+    page = "False positives: none.\n\n误报：没有。\n"  # noqa: RUF001 (Chinese)
+
+    assert measured_alerts(results) == {"TritonFirst", "TritonSecond"}
+    assert with_budget(page, 1, measured=False) == (
+        "False positives: none.\n\nFalse-positive budget: 1 per day over a healthy fleet (not measured).\n\n"
+        "误报：没有。\n\n误报预算：健康的集群中每天 1 次（未测量）。\n"  # noqa: RUF001 (Chinese)
     )
 
 

@@ -30,11 +30,20 @@ NAMES: Final[tuple[str, ...]] = (
 )
 
 
+HEADINGS: Final = ("Configure", "On call", "Practice")
+"""The headings of --help, in its order."""
+_UNDER: Final = (*HEADINGS, "limits")
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Command:
-    """A command of the command line, below a heading of --help or below another command.
+    """A command of the command line, by its place.
 
-    Below a heading, commands are listed by `order`.
+    `under` is a heading of --help (`Configure`, `On call`, `Practice`) or a command of the heart that has
+    commands below it (`limits`). Below a heading, commands are listed by `order`.
+
+    Raises:
+        ValueError: `under` is anything else; such a command would not be in --help, nor found by its name.
     """
 
     under: str
@@ -42,6 +51,13 @@ class Command:
     help: str
     at: str
     order: int
+
+    def __post_init__(self) -> None:
+        """Refuse a place that no list of commands reads."""
+        if self.under not in _UNDER:
+            raise ValueError(
+                f"command {self.name}: found under={self.under!r}; allowed are {', '.join(_UNDER)}"
+            )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -59,9 +59,10 @@ def _read(chat: str, why: Refusal) -> Reply:
 
 
 @pytest.fixture(name="client")
-def _client() -> Iterator[ChatClient]:
-    """A client that soon gives up."""
-    client = ChatClient(timeout_seconds=0.3)
+def _client(request: pytest.FixtureRequest) -> Iterator[ChatClient]:
+    """A client that waits longer than a busy machine takes; not for an answer that never comes."""
+    parameters = request.node.callspec.params if hasattr(request.node, "callspec") else {}
+    client = ChatClient(timeout_seconds=0.3 if parameters.get("fault") is Fault.TIMEOUT else 30.0)
     yield client
     client.close()
 

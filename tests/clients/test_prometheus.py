@@ -75,9 +75,10 @@ def test_a_refused_query_carries_prometheus_own_words(wire: Wire) -> None:
         PrometheusClient(wire.url).query("x{")
 
 
-def test_a_query_prometheus_gave_up_is_timed_out(wire: Wire) -> None:
-    """Prometheus' own timeout is ours too."""
-    wire.says("/api/v1/query", {"status": "error", "errorType": "timeout", "error": "too slow"}, status=503)
+@pytest.mark.parametrize("kind", ["timeout", "canceled"])
+def test_a_query_prometheus_gave_up_is_timed_out(wire: Wire, kind: str) -> None:
+    """Prometheus' own timeout is ours too; a query that it stopped says nothing about the query either."""
+    wire.says("/api/v1/query", {"status": "error", "errorType": kind, "error": "too slow"}, status=503)
 
     with pytest.raises(TimedOut, match="too slow"):
         PrometheusClient(wire.url).query("x")

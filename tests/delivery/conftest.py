@@ -53,6 +53,7 @@ class Bench:
     refused: int = 0
     slips: dict[str, Exception] = field(default_factory=dict)
     supervisor: Supervisor = field(default_factory=Supervisor)
+    metrics: DeliveryMetrics = field(default_factory=DeliveryMetrics)
 
     async def send(self, robot: Robot, message: Message) -> Reply:
         """The robot's next answer; accepted when it has none left."""
@@ -91,6 +92,12 @@ class Bench:
         """Every name in every accepted message."""
         return [name for _, _, names in self.sent for name in names]
 
+    @property
+    def counted(self) -> tuple[float | None, ...]:
+        """`tritonobs_delivery_alerts_total`: firing alerts, and resolved ones."""
+        name, value = "tritonobs_delivery_alerts_total", self.metrics.registry.get_sample_value
+        return tuple(value(name, {"robot": "oncall", "status": status}) for status in ("firing", "resolved"))
+
 
 def _shortened(text: str, most_bytes: int) -> Message:
     """What is too long loses its end."""
@@ -114,9 +121,8 @@ def bench(robot) -> Callable[..., Bench]:
     """Makes a bench, with robots of these names, the first preferred."""
 
     def make(*names: str, hold_seconds: float = 30.0, **more: object) -> Bench:
-        metrics = DeliveryMetrics()
         made = Bench(committer=None, lanes=[], **more)  # type: ignore[arg-type] # filled in two lines below
-        now = asyncio.get_running_loop().time()
+        now, metrics = asyncio.get_running_loop().time(), made.metrics
         made.lanes = [Lane(robot(name), made.send, metrics, now=now) for name in names or ("oncall",)]
         made.committer = Committer(
             "oncall", lambda: made.lanes, made.compose, metrics, Pace(hold_seconds=hold_seconds)

@@ -213,6 +213,29 @@ def test_what_waits_for_its_turn_is_counted(lane) -> None:
     run_virtual(main())
 
 
+def test_a_smaller_budget_holds_for_what_was_sent_before_it(lane, robot) -> None:
+    """A reload lowers it while more were sent in this minute: the next one goes when few enough are left."""
+    vendor = _Vendor()
+
+    async def main() -> None:
+        loop = asyncio.get_running_loop()
+        one = lane(vendor)
+        # After the first minute, in which less is allowed.
+        await asyncio.sleep(100)
+        for _ in range(8):
+            assert await one.send(MESSAGE) is Outcome.TAKEN
+            await asyncio.sleep(2)
+        one.robot = robot(messages_per_minute=4)
+        assert one.allowed(loop.time()) == 3
+        assert one.remaining(loop.time()) == 0
+        # Six of the eight have to be a minute old, the last of them that of second 110.
+        assert one.open_at(loop.time()) == 110 + 60
+        await asyncio.sleep(110 + 60 - loop.time())
+        assert one.remaining(loop.time()) == 1
+
+    run_virtual(main())
+
+
 def test_smaller_budget_is_kept(lane) -> None:
     """A robot shared with others gets fewer messages a minute."""
     vendor = _Vendor()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from datetime import datetime, timezone
+from decimal import Decimal
 from typing import TYPE_CHECKING
 
 import pytest
@@ -16,8 +17,8 @@ from tritonobs.limits.annotations import AnnotationFeed
 from tritonobs.limits.in_force import LiveLimits
 from tritonobs.limits.log import ANNOTATION, Author, LimitsLog
 from tritonobs.plan.build import build_plan
-from tritonobs.plan.fleet import Model
-from tritonobs.plan.kubernetes import ApiServer, usual_kinds
+from tritonobs.plan.fleet import Model, QpsLimit
+from tritonobs.plan.kubernetes import ApiServer, WatchedKind, usual_kinds
 from tritonobs.plan.limits import limits_at
 from tritonobs.spec.load import load_fleet
 from tritonobs.tasks import Supervisor
@@ -172,6 +173,33 @@ def test_limits_outlive_the_cluster_and_a_restart(cluster, feed_of):
 
     _becomes(_limits(second), {"inspect@": "8"})
     assert not second.connected
+
+
+def test_after_a_restart_limits_of_a_kind_that_was_not_listed_yet_stay(cluster, tmp_path):
+    """One kind's list comes first: the other kind keeps the log's limits until its own list is there."""
+    (tmp_path / "token").write_text(cluster.token)
+    log = LimitsLog(tmp_path / "log")
+    objects = {"Deployment": ("inspect", "8"), "StatefulSet": ("nms", "3")}
+    written = {
+        f"{kind} shop/{model} {QPS}": QpsLimit(model=model, version="", qps=Decimal(qps), origin="")
+        for kind, (model, qps) in objects.items()
+    }
+    with log.turn():
+        log.record(written, AUTHOR, datetime.now(timezone.utc))
+    api = KubernetesApi(
+        ApiServer(url=cluster.url, token_file=tmp_path / "token", ca_file=tmp_path / "ca"),
+    )
+    clients = {kind: KubernetesClient(api, WatchedKind.model_validate(kind)) for kind in objects}
+    feed = AnnotationFeed(clients, MODELS, lambda: log, lambda _: None)
+    cluster.annotate("shop", "inspect", {QPS: "9"})
+
+    feed.remember()
+    assert _limits(feed)() == {"inspect@": "8", "nms@": "3"}
+    feed.replace("Deployment", clients["Deployment"].list())
+    assert _limits(feed)() == {"inspect@": "9", "nms@": "3"}
+    # No StatefulSet has the annotation any more.
+    feed.replace("StatefulSet", clients["StatefulSet"].list())
+    assert _limits(feed)() == {"inspect@": "9"}
 
 
 def test_the_daemons_limits_follow_annotations_and_pipelines_with_them(cluster, tmp_path, live_of):

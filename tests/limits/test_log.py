@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import multiprocessing
+import resource
+import signal
 from datetime import datetime, timezone
 from decimal import Decimal
 from typing import TYPE_CHECKING
@@ -182,6 +184,49 @@ def test_a_line_torn_by_a_crash_loses_nothing_that_comes_later(tmp_path: Path) -
         ("command", "9", "new GPU"),
     ]
     assert findings == ()
+
+
+def test_a_whole_line_without_its_end_is_kept(tmp_path: Path) -> None:
+    """Only the newline was lost: nothing is removed, and the next change follows from that line."""
+    path = tmp_path / "log"
+    log = LimitsLog(path)
+    _record(log, _limit("8"))
+    _record(log, _limit("9"))
+    written = path.read_bytes()
+    path.write_bytes(written.removesuffix(b"\n"))
+
+    assert log.needs_healing()
+    assert _record(log, _limit("10")) == [("models.a.qps_limit", "9", "10")]
+    assert path.read_bytes().startswith(written)
+    entries, findings = log.read()
+    assert [(entry.source, entry.new) for entry in entries] == [
+        ("command", "8"),
+        ("command", "9"),
+        ("command", "10"),
+    ]
+    assert findings == ()
+
+
+@pytest.mark.parametrize("room", [0, 10, 100])
+def test_lines_that_do_not_fit_on_the_disk_leave_the_log_as_it_was(tmp_path: Path, room: int) -> None:
+    """Some bytes were written before the disk was full: not one of them is left."""
+    path = tmp_path / "log"
+    log = LimitsLog(path)
+    _record(log, _limit("8"))
+    before = path.read_bytes()
+    most = resource.getrlimit(resource.RLIMIT_FSIZE)
+    # Python ignores the signal, as every program does that wants the error instead.
+    assert signal.getsignal(signal.SIGXFSZ) == signal.SIG_IGN
+
+    with log.turn():
+        resource.setrlimit(resource.RLIMIT_FSIZE, (len(before) + room, most[1]))
+        try:
+            with pytest.raises(FileUnusable, match="log: the log of limits cannot be written"):
+                log.record({"models.a.qps_limit": _limit("9")}, ALICE, NOW)
+        finally:
+            resource.setrlimit(resource.RLIMIT_FSIZE, most)
+
+    assert path.read_bytes() == before
 
 
 def _writer(path: Path, name: str) -> None:

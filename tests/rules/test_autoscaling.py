@@ -61,7 +61,7 @@ def _served(qps: Level, *, limit: Level = 80, queue: Level = 0.01, seconds: floa
     """Four servers that are offered so much each."""
     world = World(minutes=20, scrape_seconds=seconds)
     for place in range(4):
-        world.triton("inspect", replica=f"triton-{place}", qps=qps, queue=queue)
+        world.triton("inspect", replica=f"triton-{place}", qps=qps, queue=queue, seconds=0.25)
     return _limited(world, limit)
 
 

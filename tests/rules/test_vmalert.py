@@ -59,7 +59,7 @@ def _steady():
     world = World(minutes=30)
     # Nothing fails in the first minute: the engines begin a replay differently.
     failures = {"BACKEND": [(1, 0), (99, 2)], "REJECTED": [(1, 0), (99, 1)]}
-    world.triton("nms", qps=8, failures=failures, queue=0.2, pending=[(20, 1), (99, 9)])
+    world.triton("nms", qps=8, failures=failures, queue=0.2, seconds=0.25, pending=[(20, 1), (99, 9)])
     world.triton("nms", replica="triton-2", qps=8, seconds=0.4).triton("nms", "2", qps=4)
     world.triton("inspect", qps=4).triton("frozen", qps=0).triton("quiet", qps=[(15, 4), (99, 0)])
     world.worker("nms", outcomes={"ok": 8, "error": 1}).worker("nms", slot="1", alive=[(20, 1), (99, 0)])

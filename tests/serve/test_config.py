@@ -102,6 +102,23 @@ def test_template_is_followed_too(fleet_file, watched) -> None:
     assert len(applied) == 1
 
 
+def test_new_token_is_the_one_that_is_accepted(fleet_file, watched) -> None:
+    """A change of the token's file alone is a change: the old token is refused from then on."""
+    path = fleet_file(notify="  auth: {token_file: token}")
+    token = path.with_name("token")
+    token.touch(mode=0o600)
+    token.write_text("old")
+    watcher, applied, _ = watched(path)
+    asyncio.run(watcher.look())
+    assert applied == []
+    token.write_text("new")
+    asyncio.run(watcher.look())
+
+    (served,) = applied
+    assert served.gate is not None
+    assert [served.gate.admits(f"Bearer {one}") for one in ("old", "new")] == [False, True]
+
+
 def test_bad_template_is_a_finding_with_its_place(fleet_file) -> None:
     """The template's file, the robot's field, what is wrong."""
     path = fleet_file(robot="template_file: t.j2")

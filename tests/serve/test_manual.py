@@ -74,8 +74,17 @@ def test_links_between_pages_lead_to_pages() -> None:
     assert "href=" in _get("/runbooks")[1]
 
 
-@pytest.mark.parametrize("name", ["Nothing", "..%2Fon-call", "..%2F..%2Fpyproject.toml", "a b", "%00"])
-def test_a_name_that_is_no_page_is_none(name: str) -> None:
+@pytest.mark.parametrize("kind", ["runbooks", "checks"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("Nothing", "..%2Fon-call", "..%2F..%2Fpyproject.toml", "a b", "%00"),
+        # More than a file system accepts as a name, or as a path.
+        *("x" * 101, "x" * 300, "x" * 5000),
+    ],
+    ids=lambda name: name[:20] + f" {len(name)}" * (len(name) > 20),
+)
+def test_a_name_that_is_no_page_is_none(kind: str, name: str) -> None:
     """Nothing beside the two folders can be read."""
-    assert _get(f"/runbooks/{name}")[0] == 404
+    assert _get(f"/{kind}/{name}")[0] == 404
     assert manual_page("runbooks", "../on-call") is None

@@ -16,6 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from support.programs import ServeProgram
+from tritonobs.clients.exposition import parse_page
 from tritonobs.extensions.lab.robot import Fault, RobotDouble
 
 if TYPE_CHECKING:
@@ -155,6 +156,31 @@ def test_webhook_with_a_secret_address_gets_the_call_as_it_is(serve, robot) -> N
     answer = _post(serve, b'{"any": "thing"}', "/alertmanager/webhook/pager")
     assert (answer.status_code, len(robot.attempts) - before) == (503, 1)
     assert robot.rules.token not in answer.text
+
+
+def test_calls_for_a_webhook_with_a_secret_address_are_counted_by_their_result(serve, robot) -> None:
+    """`passed` is what the service accepted; what it refuses, and what does not reach it, comes again."""
+    pager = serve.log.parent / "pager"
+    refuses = pager.read_text()
+
+    def counts() -> tuple[float, ...]:
+        page = parse_page(requests.get(f"{serve.url}/metrics", timeout=30).text)
+        return tuple(
+            page.total("tritonobs_relayed_calls_total", webhook="pager", answer=answer)
+            for answer in ("passed", "come_again")
+        )
+
+    seen = []
+    try:
+        for address in (refuses, "http://127.0.0.1:1/pager", robot.webhook_url):
+            pager.write_text(address)
+            passed, again = counts()
+            status = _post(serve, b"{}", "/alertmanager/webhook/pager").status_code
+            seen.append((status, counts()[0] - passed, counts()[1] - again))
+    finally:
+        pager.write_text(refuses)
+
+    assert seen == [(503, 0, 1), (503, 0, 1), (200, 1, 0)]
 
 
 def test_changed_limit_is_served_without_a_restart(serve) -> None:

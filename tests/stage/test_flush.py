@@ -1,5 +1,6 @@
 """The flusher hands over exactly what was counted, and nothing it does can hurt requests or the server."""
 
+import math
 import os
 import sys
 import threading
@@ -132,6 +133,11 @@ def test_the_heartbeat_is_the_time_of_the_last_flush(fake, make, wait):
     assert fake.total("tritonobs_flush_seconds_total") > 0
 
 
+def _said(caplog):
+    """What is wrong with Triton; the first stages of a process also say how they record."""
+    return [message for message in caplog.messages if not message.startswith("record path: ")]
+
+
 @pytest.mark.parametrize(
     "broken",
     [
@@ -146,7 +152,7 @@ def test_a_triton_without_metrics_costs_no_request(make, caplog, broken):
         stages.observe("decode", 0.01)
     stages.finalize()
 
-    (message,) = caplog.messages
+    (message,) = _said(caplog)
     assert message.startswith("this process does not belong to Triton's Python backend")
     assert message.endswith("stage metrics are off")
 
@@ -156,8 +162,8 @@ def test_an_old_triton_is_told_from_a_process_that_is_none_of_its_own(make, wait
     monkeypatch.setitem(sys.modules, "c_python_backend_utils", object())
     make(FakePbUtils(metrics=False))
 
-    assert wait(lambda: caplog.messages)
-    assert caplog.messages == [
+    assert wait(lambda: _said(caplog))
+    assert _said(caplog) == [
         "this Triton has no metrics for models, which 23.05 and newer have: stage metrics are off"
     ]
 
@@ -231,6 +237,20 @@ def test_the_histogram_keeps_values_on_a_bound_in_their_bucket(fake, make, wait)
     assert fake.total(f"{DURATION}_sum", stage="decode") == pytest.approx(999 * 0.4)
 
 
+def test_the_histogram_keeps_values_just_above_a_bound_above_it(fake, make):
+    """The mean of seven of them is the bound itself, which belongs to the bucket below."""
+    above = math.nextafter(0.1, 1)
+    assert sum([above] * 7) / 7 == 0.1
+    settings = {"metrics_sink": "histogram", "latency_buckets": "0.1, 0.3"}
+    stages = make(fake, parameters=settings, flush_interval_seconds=60.0)
+    for _ in range(7):
+        stages.observe("decode", above)
+
+    fake.flush()
+    assert fake.total(f"{DURATION}_bucket", stage="decode", le="0.1") == 0
+    assert fake.total(f"{DURATION}_bucket", stage="decode", le="0.3") == 7
+
+
 def test_what_a_histogram_cannot_take_is_dropped_evenly_and_counted(fake, make, wait):
     """20,000 wait, the rest is counted as queue_full; passed and dropped together are all."""
     stages = make(fake, parameters={"metrics_sink": "histogram", "latency_buckets": "0.1, 0.3"})
@@ -277,6 +297,7 @@ def test_a_metric_says_how_the_worker_records(fake, make):
     """`compiled`, or `python`, which costs five times as much: nobody sees it from outside otherwise."""
     make(fake)
 
+    fake.flush()
     assert fake.total("tritonobs_stage_info", path=PATH) == 1
 
 

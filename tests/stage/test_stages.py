@@ -206,6 +206,20 @@ def test_hostile_labels_are_data(fake, make):
     assert all(fake.total(f"{DURATION}_count", stage=label) == 1 for label in labels)
 
 
+@pytest.mark.parametrize("label", ["x" * 128, "汉" * 128], ids=["letters", "Chinese"])
+def test_the_longest_label_is_data(fake, make, label):
+    """128 characters, whatever they take as bytes; one more is refused."""
+    stages = make(fake)
+    stages.observe(label, 0.01)
+    stages.items("decode", label)
+    stages.observe(label + label[0], 0.01)
+
+    fake.flush()
+    assert fake.total(f"{DURATION}_count", stage=label) == 1
+    assert fake.total("tritonobs_stage_items_total", stage="decode", kind=label) == 1
+    assert fake.total(DROPPED, reason="invalid") == 1
+
+
 def test_an_unknown_outcome_is_dropped(fake, make):
     """A typing error must not make a sixth outcome."""
     stages = make(fake)

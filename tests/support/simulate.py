@@ -78,7 +78,12 @@ class World:
         pending: Level = 0,
         **labels: str,
     ) -> World:
-        """A loaded model version: `qps` successes a second, `batch` requests an execution."""
+        """A loaded model version: `qps` successes a second, `batch` requests an execution.
+
+        Raises:
+            ValueError: a request is shorter than its queue and its compute; `seconds` is all of it.
+        """
+        self._require_whole(f"{model} {version}", seconds, queue, compute)
         own = {"job": JOB, "instance": f"{replica}:8002", "replica": replica, **labels}
         own |= {"model": model, "version": version}
         done = self._whole(qps)
@@ -180,6 +185,14 @@ class World:
         own = {"job": JOB, "instance": f"{replica}:8002", "replica": replica}
         self._put("up", own, [1] * len(lost))
         return self._put("scrape_samples_post_metric_relabeling", own, [0 if gone else 100 for gone in lost])
+
+    def _require_whole(self, what: str, seconds: Level, *parts: Level) -> None:
+        """Refuse times that no Triton counts: a case on them would be right, or wrong, for another reason."""
+        levels = [[each or 0 for each in self._levels(level)] for level in (seconds, *parts)]
+        for time, whole, *charged in zip(self.times, *levels, strict=True):
+            if sum(charged) > whole + 1e-9:
+                found = f"queue and compute are {sum(charged):g} s of seconds={whole:g}"
+                raise ValueError(f"{what} at {time / 60:g} min: {found}; give `seconds` at least their sum")
 
     def _put(self, name: str, labels: Mapping[str, str], values: Values) -> World:
         self.series[series_name(name, labels)] = values

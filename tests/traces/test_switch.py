@@ -56,6 +56,8 @@ class _Server:
         now = replace(now, level=tuple(setting["trace_level"]))
         if setting.get("trace_rate"):
             now = replace(now, rate=int(setting["trace_rate"]))
+        if setting.get("trace_count"):
+            now = replace(now, count=int(setting["trace_count"]))
         self.own[model] = now
         return now
 
@@ -128,7 +130,7 @@ def test_small_changes_of_traffic_change_no_rate():
 
 def test_rates_follow_the_traffic_and_go_back():
     """What a model had of its own comes back; what it inherited it inherits again."""
-    own = replace(OFF, level=("TIMESTAMPS",), rate=7)
+    own = replace(OFF, level=("TIMESTAMPS",), rate=7, count=500)
     server = _Server(counts={"busy": 0, "own": 0}, own={"own": own})
     one = follower(server)
     assert one.round() == ()
@@ -140,6 +142,7 @@ def test_rates_follow_the_traffic_and_go_back():
     server.counts = {"busy": 7010, "own": 30}
     assert one.round() == (Change(replica="a", model="busy", rate=149),)
     assert server.own["busy"].on
+    assert server.own["own"].count == -1, "a count that is used up would end the samples"
     one.put_back()
     assert server.own == {"own": own}
     assert one.put_back() == ()

@@ -22,7 +22,7 @@ import tritonobs
 from tritonobs import undo
 from tritonobs.cli.say import say
 from tritonobs.errors import RenderFailed, SpecInvalid, TritonobsError
-from tritonobs.registry import Command, commands, extensions, resolved
+from tritonobs.registry import HEADINGS, Command, commands, extensions, resolved
 from tritonobs.stage.cells import record_path
 
 FOUND, USAGE, COULD_NOT_LOOK, INTERRUPTED = 1, 2, 3, 130
@@ -47,7 +47,6 @@ _HEART = tuple(
     )
 )
 """The commands that no extension adds."""
-_HEADINGS = ("Configure", "On call", "Practice")
 
 # As --help lists them. The module of a command loads when the command is used.
 GROUPS = {
@@ -57,7 +56,7 @@ GROUPS = {
             (*(one for one in _HEART if one.under == heading), *commands(heading)), key=lambda one: one.order
         )
     }
-    for heading in _HEADINGS
+    for heading in HEADINGS
 }
 """Heading → command by its name. A heading without commands is not shown."""
 COMMANDS = {name: one for below in GROUPS.values() for name, one in below.items()}

@@ -215,45 +215,37 @@ class Committer:
         ]
         flushed = await line.flush(due) if due else Flushed()
         self._sieve.named(self._name, flushed.named)
+        # Once for each alert: calls share alerts, and a call that comes again is not sent what was accepted.
+        self._metrics.named(self._name, [one for one in newest.values() if one.state in flushed.named])
         unsaid = flushed.needless | sifted.known
         accepted = {one.fingerprint for one in newest.values() if one.state in flushed.named | unsaid}
-        needless = {one.fingerprint for one in newest.values() if one.state in unsaid}
         reason = _INTERNAL if flushed.slip else self._why()
         later = {one.fingerprint: sifted.later.get(one.state) for one in newest.values()}
         for call in calls:
-            self._close_call(call, accepted, needless, later, reason)
+            self._close_call(call, accepted, later, reason)
         if flushed.slip:
             raise flushed.slip
 
     def _close_call(
-        self,
-        call: _Call,
-        accepted: set[str],
-        needless: set[str],
-        later: Mapping[str, float | None],
-        reason: str,
+        self, call: _Call, accepted: set[str], later: Mapping[str, float | None], reason: str
     ) -> None:
         """Answer a call, or let it wait for a later message if that is all that it waits for."""
         now = asyncio.get_running_loop().time()
-        said = [alert for alert in call.alerts if alert.fingerprint in accepted]
         rest = [alert for alert in call.alerts if alert.fingerprint not in accepted]
         waits = [wait for alert in rest if (wait := later[alert.fingerprint]) is not None]
-        states = frozenset(alert.state for alert in said)
-        named = [alert for alert in said if alert.fingerprint not in needless]
+        states = frozenset(alert.state for alert in call.alerts if alert.fingerprint in accepted)
         call.later = 0.0
         # A caller that left while the message was sent gets no answer: accepted alerts are remembered.
         left = call.answer.done()
         if not rest and not left:
             _settle(call, Answer(accepted=True))
             self._ledger.acknowledge(call.group_key, call.accepted)
-            self._metrics.named(self._name, named)
             return
         # If it comes again, its other alerts are not sent again.
         self._ledger.remember(call.group_key, states, now)
         if left or len(waits) < len(rest):
             _settle(call, Answer(accepted=False, reason=reason))
             return
-        self._metrics.named(self._name, named)
         call.accepted |= states
         call.alerts = tuple(rest)
         # The next look is late rather than a moment too early, which would be the first of many.

@@ -156,14 +156,15 @@ class LimitsLog:
         if not entries:
             return
         data = b"".join(as_line(entry) + b"\n" for entry in entries)
-        with _reported(), refused(self.path, "written"), self.path.open("ab") as file:
-            size = file.tell()
+        with _reported(), refused(self.path, "written"):
+            size = self.path.stat().st_size
             try:
-                file.write(data)
-                file.flush()
-                os.fsync(file.fileno())
+                with self.path.open("ab") as file:
+                    file.write(data)
+                    file.flush()
+                    os.fsync(file.fileno())
             except OSError:
-                # A part of a line, on a disk that is full.
+                # A part of a line, on a disk that is full. After the file was closed, which writes the rest.
                 os.truncate(self.path, size)
                 raise
 

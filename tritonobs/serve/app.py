@@ -46,7 +46,8 @@ _KINDS: Final = ("runbooks", "checks")
 _INDEX: Final = "README"
 _MANUAL_SECONDS: Final = 5.0
 _CHINESE: Final = "\n## 中文\n"
-_MANUAL_NAME = re.compile(r"[A-Za-z_]+")
+# Bounded, because a file system refuses names above 255 bytes with an error.
+_MANUAL_NAME = re.compile(r"[A-Za-z_]{1,100}")
 _LINK = re.compile(r'href="([A-Za-z_]+)\.md(#[^"]*)?"')
 _ELSEWHERE = re.compile(r'<a href="\.\./[^"]*">(.*?)</a>')
 _MARKDOWN = MarkdownIt("commonmark", {"html": False}).enable("table")

@@ -45,6 +45,7 @@ def test_alert_of_two_groups_is_named_once(bench, alert, payload) -> None:
         calls = [one.committer.commit(payload(alert(), group=group)) for group in ("a", "b")]
         assert all(answer.accepted for answer in await asyncio.gather(*calls))
         assert one.named == ["inspect:firing"]
+        assert one.counted[0] == 1
 
     run_virtual(main())
 
@@ -91,8 +92,10 @@ def test_news_accepted_for_a_caller_who_left_is_not_told_twice(bench, alert, pay
         await asyncio.sleep(5)
         assert (await one.committer.commit(payload(alert()))).accepted
         assert one.named == ["inspect:firing"]
+        assert one.counted[0] == 1
         assert (await one.committer.commit(payload(alert()))).accepted
         assert one.named == ["inspect:firing"] * 2, "a reminder hours later is sent again"
+        assert one.counted[0] == 2
 
     run_virtual(main())
 

@@ -85,6 +85,24 @@ def test_second_message_failing_repeats_only_the_rest(bench, alert, payload) -> 
     run_virtual(main())
 
 
+def test_accepted_alerts_count_once_also_where_others_of_their_call_are_refused(
+    bench, alert, payload
+) -> None:
+    """Those of the accepted message at once, the rest with its own; an answer from memory adds none."""
+
+    async def main() -> None:
+        one = bench(page_size=2, answers={"oncall": [OK, BUSY]})
+        call = payload(*(alert(model=f"m{n}") for n in range(5)), alert(model="m5", status="resolved"))
+        one.metrics.known("oncall", "dingtalk")
+        one.lanes[0].sent("oncall").add(alert(model="m5"))
+        assert not (await one.committer.commit(call)).accepted
+        assert (len(one.named), one.counted) == (2, (2, 0))
+        assert (await one.committer.commit(call)).accepted
+        assert (len(one.named), one.counted) == (6, (5, 1))
+
+    run_virtual(main())
+
+
 def test_rest_of_a_digest_goes_through_the_stand_in(bench, alert, payload) -> None:
     """When the first robot fails in the middle, only what it did not take goes to the second."""
 

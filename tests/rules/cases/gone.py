@@ -235,9 +235,9 @@ CASES = (
     Case(
         says="one server under two names is told with both; its neighbour is its own",
         world=World(minutes=40)
-        .triton("nms", qps=[(10, 2), (99, 0)], replica="a", seconds=0.0301)
-        .triton("nms", qps=[(10, 2), (99, 0)], replica="again", seconds=0.0301)
-        .triton("nms", qps=[(10, 3), (99, 0)], replica="b", seconds=0.0305),
+        .triton("nms", qps=[(10, 2), (99, 0)], replica="a", seconds=0.0301, compute=0.02)
+        .triton("nms", qps=[(10, 2), (99, 0)], replica="again", seconds=0.0301, compute=0.02)
+        .triton("nms", qps=[(10, 3), (99, 0)], replica="b", seconds=0.0305, compute=0.02),
         rules=(TWICE,),
         checks=(
             reads(
@@ -251,8 +251,8 @@ CASES = (
     Case(
         says="a few requests that took as long on two servers by chance are no sign",
         world=World(minutes=40)
-        .triton("nms", qps=[(10, 0.1), (99, 0)], replica="a", seconds=0.0301)
-        .triton("nms", qps=[(10, 0.1), (99, 0)], replica="b", seconds=0.0301),
+        .triton("nms", qps=[(10, 0.1), (99, 0)], replica="a", seconds=0.0301, compute=0.02)
+        .triton("nms", qps=[(10, 0.1), (99, 0)], replica="b", seconds=0.0301, compute=0.02),
         rules=(TWICE,),
         checks=(silent(TWICE, 40),),
     ),
@@ -268,8 +268,8 @@ CASES = (
     Case(
         says="servers with a time of their own are several",
         world=World(minutes=40)
-        .triton("nms", qps=[(10, 2), (99, 0)], replica="a", seconds=0.0301)
-        .triton("nms", qps=[(10, 2), (99, 0)], replica="b", seconds=0.0302),
+        .triton("nms", qps=[(10, 2), (99, 0)], replica="a", seconds=0.0301, compute=0.02)
+        .triton("nms", qps=[(10, 2), (99, 0)], replica="b", seconds=0.0302, compute=0.02),
         rules=(TWICE,),
         checks=(silent(TWICE, 40),),
     ),

@@ -16,7 +16,7 @@ OF_TRT = {"kv": "nv_trt_llm_kv_cache_block_metrics", "requests": "nv_trt_llm_req
 
 def served(minutes=20, qps=4):
     """A language model behind Triton, without our instrumentation."""
-    return World(minutes=minutes).triton("llm", qps=qps, seconds=0.01).info("llm").info("llm", "1")
+    return World(minutes=minutes).triton("llm", qps=qps).info("llm").info("llm", "1")
 
 
 def timed(world, series, qps, slow=0.0):

@@ -141,8 +141,8 @@ CASES = (
     Case(
         says="a hundred and fifty requests that took as long on two pages are those of one server",
         world=World(minutes=30)
-        .triton("nms", qps=[(5, 0.5), (99, 0)], replica="a", seconds=0.0301)
-        .triton("nms", qps=[(5, 0.5), (99, 0)], replica="again", seconds=0.0301),
+        .triton("nms", qps=[(5, 0.5), (99, 0)], replica="a", seconds=0.0301, compute=0.02)
+        .triton("nms", qps=[(5, 0.5), (99, 0)], replica="again", seconds=0.0301, compute=0.02),
         rules=(TWICE,),
         checks=(
             all_fire(TWICE, 20, *({"severity": "warning", "replica": replica} for replica in ("a", "again"))),

@@ -51,7 +51,7 @@ def cached(hits, misses, *, minutes=100):
 CASES = (
     Case(
         says="requests that wait 150 ms wait too long",
-        world=nms(qps=2, queue=[(10, 0.01), (99, 0.15)]),
+        world=nms(qps=2, queue=[(10, 0.01), (99, 0.15)], seconds=[(10, 0.06), (99, 0.2)]),
         rules=(QUEUE,),
         checks=(silent(QUEUE, 16), fires(QUEUE, 25, severity="warning", **OWNED)),
     ),
@@ -70,25 +70,27 @@ CASES = (
     ),
     Case(
         says="requests that wait 90 ms do not",
-        world=nms(qps=2, queue=0.09),
+        world=nms(qps=2, queue=0.09, seconds=0.14),
         rules=(QUEUE,),
         checks=(silent(QUEUE, 40),),
     ),
     Case(
         says="a wait of two minutes is over before anyone must hear of it",
-        world=nms(qps=2, queue=[(10, 0.01), (12, 0.2), (99, 0.01)]),
+        world=nms(
+            qps=2, queue=[(10, 0.01), (12, 0.2), (99, 0.01)], seconds=[(10, 0.06), (12, 0.25), (99, 0.06)]
+        ),
         rules=(QUEUE,),
         checks=(silent(QUEUE, 40),),
     ),
     Case(
         says="rare requests that wait do so whatever idle neighbours do",
-        world=nms(qps=0.01, queue=0.2).triton("idle"),
+        world=nms(qps=0.01, queue=0.2, seconds=0.25).triton("idle"),
         rules=(QUEUE,),
         checks=(fires(QUEUE, 20, severity="warning", **OWNED),),
     ),
     Case(
         says="busy instances and ever more pending requests are saturation",
-        world=nms(qps=20, compute=0.095, pending=[(step / 2, step / 4) for step in range(80)])
+        world=nms(qps=20, compute=0.095, seconds=0.1, pending=[(step / 2, step / 4) for step in range(80)])
         .worker("nms", slot="0")
         .worker("nms", slot="1", pid=101),
         rules=(SATURATED,),
@@ -96,13 +98,15 @@ CASES = (
     ),
     Case(
         says="busy instances without a growing queue are well used",
-        world=nms(qps=20, compute=0.095, pending=3).worker("nms", slot="0").worker("nms", slot="1", pid=101),
+        world=nms(qps=20, compute=0.095, seconds=0.1, pending=3)
+        .worker("nms", slot="0")
+        .worker("nms", slot="1", pid=101),
         rules=(SATURATED,),
         checks=(silent(SATURATED, 40),),
     ),
     Case(
         says="a growing queue before instances with room is something else",
-        world=nms(qps=20, compute=0.085, pending=[(step / 2, step / 4) for step in range(80)])
+        world=nms(qps=20, compute=0.085, seconds=0.09, pending=[(step / 2, step / 4) for step in range(80)])
         .worker("nms", slot="0")
         .worker("nms", slot="1", pid=101),
         rules=(SATURATED,),
@@ -110,7 +114,9 @@ CASES = (
     ),
     Case(
         says="a batch of four occupies an instance once, not four times",
-        world=nms(qps=20, compute=0.3, batch=4, pending=[(step / 2, step / 4) for step in range(80)])
+        world=nms(
+            qps=20, compute=0.3, seconds=0.31, batch=4, pending=[(step / 2, step / 4) for step in range(80)]
+        )
         .worker("nms", slot="0")
         .worker("nms", slot="1", pid=101),
         rules=(SATURATED,),
@@ -118,19 +124,19 @@ CASES = (
     ),
     Case(
         says="requests that wait while executions take one at a time want batches",
-        world=nms(qps=10, queue=0.2),
+        world=nms(qps=10, queue=0.2, seconds=0.25),
         rules=(BATCH,),
         checks=(silent(BATCH, 10), fires(BATCH, 20, severity="info", **OWNED)),
     ),
     Case(
         says="requests that share executions may wait",
-        world=nms(qps=10, queue=0.2, batch=2),
+        world=nms(qps=10, queue=0.2, seconds=0.25, batch=2),
         rules=(BATCH,),
         checks=(silent(BATCH, 40),),
     ),
     Case(
         says="one by one is fine where hardly one request waits",
-        world=nms(qps=10, queue=0.09),
+        world=nms(qps=10, queue=0.09, seconds=0.14),
         rules=(BATCH,),
         checks=(silent(BATCH, 40),),
     ),
@@ -235,6 +241,12 @@ CASES = (
     Case(
         says="a cache that answers a tenth of what it did has collapsed",
         world=cached([(80, 4), (999, 0.4)], [(80, 1), (999, 4.6)]),
+        rules=(CACHE,),
+        checks=(silent(CACHE, 85), fires(CACHE, 93, severity="warning", **OWNED)),
+    ),
+    Case(
+        says="a cache that answers a little less than half of it has: what fell is not in the mean of before",
+        world=cached([(80, 4), (999, 1.9)], [(80, 1), (999, 3.1)]),
         rules=(CACHE,),
         checks=(silent(CACHE, 85), fires(CACHE, 93, severity="warning", **OWNED)),
     ),

@@ -237,7 +237,7 @@ CASES = (
     ),
     Case(
         says="a single replica has no peers",
-        world=world().triton("nms", qps=3, seconds=[(10, 0.01), (99, 1)]),
+        world=world().triton("nms", qps=3, seconds=[(10, 0.05), (99, 1)]),
         rules=(REPLICA,),
         checks=(silent(REPLICA, 40),),
     ),

@@ -5,8 +5,14 @@ from __future__ import annotations
 import re
 
 
+def measured_alerts(results: str) -> frozenset[str]:
+    """The alerts that bench/false_pages.py has counted, by its section of bench/RESULTS.md."""
+    section = results.partition("<!-- False pages -->")[2].partition("<!-- /False pages -->")[0]
+    return frozenset(re.findall(r"^\| (Triton\w+) +\|", section, re.MULTILINE))
+
+
 def budget_lines(a_day: float, *, measured: bool = True) -> tuple[str, str]:
-    """English and Chinese. `measured` is whether bench/false_pages.py counts the alert."""
+    """English and Chinese. `measured` is whether bench/false_pages.py has counted the alert."""
     english, chinese = ("`bench/false_pages.py`",) * 2 if measured else ("not measured", "未测量")
     return (
         f"False-positive budget: {a_day:g} per day over a healthy fleet ({english}).",
