@@ -9,6 +9,7 @@ INPUT = {**NMS, "stage": "decode", "reason": "corrupt_image", "outcome": "invali
 OWNER = "subject:tritonobs_owner:info"
 KEPT = "subject:tritonobs_limit_again:info"
 EXCEEDED = "subject:tritonobs_limit_exceeded"
+LIMIT = "subject:tritonobs_qps_limit:held"
 PASSED_ON = "model:tritonobs_limit_passed_on:info"
 
 
@@ -40,10 +41,13 @@ def begins(record, labels, *, kept, short, counts=False):
 def overflows(says, *checks, at=(10, 40, 70), passed_on=None):
     """Overflows that begin at these minutes and last for two."""
     levels = [level for minute in at for level in ((minute, None), (minute + 2, 30))]
-    world = World(minutes=260).gauge(f"{EXCEEDED}:rate", [*levels, (999, None)], **NMS)
+    world = (
+        World(minutes=260).gauge(f"{EXCEEDED}:rate", [*levels, (999, None)], **NMS).gauge(LIMIT, 20, **NMS)
+    )
     if passed_on:
         world.gauge(PASSED_ON, passed_on, model="nms")
-    return Case(says=says, world=world, rules=(KEPT,), given=(f"{EXCEEDED}:rate", PASSED_ON), checks=checks)
+    given = (f"{EXCEEDED}:rate", LIMIT, PASSED_ON)
+    return Case(says=says, world=world, rules=(KEPT,), given=given, checks=checks)
 
 
 def told(alert, record, labels, severity, *, until):

@@ -125,7 +125,7 @@ CASES = (
         says="replicas add up, and so do series with and without gpu_uuid",
         world=World(minutes=20)
         .triton("nms", qps=3, replica="a")
-        .triton("nms", qps=3, replica="b")
+        .triton("nms", qps=3, replica="b", seconds=0.06)
         .triton("nms", qps=4, replica="b", gpu_uuid="GPU-1")
         .gauge(LIMIT, 8, model="nms", version="1"),
         rules=(ABOVE,),
