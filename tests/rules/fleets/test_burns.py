@@ -162,7 +162,7 @@ def test_errors_that_come_and_go_do_not_flap(engine, period, lasting, phases):
 
 @pytest.mark.parametrize(("objective", "lasting", "share"), [(0.99, 240, 1.0), (0.999, 60, 0.5)])
 def test_an_outage_that_comes_every_hour_pages(engine, objective, lasting, share):
-    """Each is over before the fast tier may speak, and together they spend the budget eight times too fast."""
+    """Each is too short for the fast tier; together they spend the budget eight times as fast."""
     fleet = Fleet(seconds=START + 12 * HOUR, seed=1)
     fleet.serve(fleet.server(), qps=10, bounds=None, raised=every(HOUR, lasting, share, first=START))
     fleet.owns("nms", "1").promises("nms", objective)
@@ -172,4 +172,3 @@ def test_an_outage_that_comes_every_hour_pages(engine, objective, lasting, share
     assert lived.fired(FAST) == []
     assert 1 <= len(lived.fired(MEDIUM)) <= 3
     assert lived.fired(MEDIUM)[0].since < START + 8 * HOUR
-

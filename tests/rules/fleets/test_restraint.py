@@ -178,7 +178,7 @@ def test_a_member_that_nobody_else_would_miss_does_not_hide_its_pipeline(engine)
 
 
 def test_what_a_member_did_to_others_does_not_hide_its_pipeline(engine):
-    """Its member failed for twenty times as many other requests; then the pipeline fails for a reason of its own."""
+    """Its member failed twenty times as many other requests; then the pipeline fails by itself."""
     before, begin = 2 * HOUR, 2 * HOUR + 15 * MINUTE
     fleet = pipeline(
         seconds=begin + HOUR,
