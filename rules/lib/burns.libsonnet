@@ -27,7 +27,6 @@ local reported =
   function(config)
     local text = (import 'text.libsonnet')(config);
     local tiers = tiers_of(config);
-    local calls = 'group by (%(pipeline)s, model) (pipeline_stage_model:tritonobs_pipeline_calls:held)';
     // Few budgets burn, or nearly do. Where records are read at once, the inputs of each tier are first recorded for those
     // few. Otherwise such a record would be read an evaluation late, and the expressions are used in place. The period has no
     // such record.
