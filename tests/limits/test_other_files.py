@@ -6,6 +6,7 @@ import pytest
 
 from tritonobs.errors import FileUnusable, SpecInvalid
 from tritonobs.limits.change import LIMITS_LOG_VARIABLE, log_of
+from tritonobs.limits.log import LimitsLog
 
 FLEET = 'fleet: a\nreplicas: [{name: t, url: "http://t:8000"}]\nmodels: {m: {qps_limit: 1}}'
 
@@ -55,3 +56,15 @@ def test_all_names_of_a_fleet_file_have_one_log(tmp_path):
     assert log_of(link).path == tmp_path / "other.limits.jsonl"
     (tmp_path / "fleet.limits.jsonl").touch()
     assert log_of(link).path == tmp_path / "fleet.limits.jsonl"
+
+
+def test_a_log_that_is_too_large_is_named_once(tmp_path, monkeypatch):
+    """A writer reads it first: what that says stands once in the error."""
+    monkeypatch.setattr("tritonobs.limits.log.MOST_BYTES", 10)
+    path = tmp_path / "fleet.limits.jsonl"
+    path.write_text('{"at": "2026-01-01"}\n')
+
+    with pytest.raises(FileUnusable) as raised, LimitsLog(path).turn():
+        pass
+
+    assert str(raised.value).count("the log of limits") == 1

@@ -39,6 +39,7 @@ FILE, COMMAND, ANNOTATION, REPAIR = "file", "command", "annotation", "repair"
 _SCOPES: Final = {FILE: (FILE, COMMAND), COMMAND: (FILE, COMMAND), ANNOTATION: (ANNOTATION,)}
 _TEXTS = ("at", "who", "source", "field", "model", "version", "old", "new", "reason", "previous", "hash")
 
+_NAMED: Final = "the log of limits "
 _MOST_NOTE_BYTES: Final = 65_536
 _MOST_FILE_BYTES: Final = 64 * 1024 * 1024
 
@@ -217,7 +218,9 @@ def _reported() -> Iterator[None]:
     try:
         yield
     except FileUnusable as error:
-        raise FileUnusable(error.path, f"the log of limits {error.reason}") from error
+        # What writes a log reads it, too, and either may have said so already.
+        named = "" if error.reason.startswith(_NAMED) else _NAMED
+        raise FileUnusable(error.path, f"{named}{error.reason}") from error
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
