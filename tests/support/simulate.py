@@ -188,10 +188,10 @@ class World:
 
     def _require_whole(self, what: str, seconds: Level, *parts: Level) -> None:
         """Refuse times that no Triton counts: a case on them would be right, or wrong, for another reason."""
-        levels = [[each or 0 for each in self._levels(level)] for level in (seconds, *parts)]
+        levels = (self._levels(level) for level in (seconds, *parts))
         for time, whole, *charged in zip(self.times, *levels, strict=True):
-            if sum(charged) > whole + 1e-9:
-                found = f"queue and compute are {sum(charged):g} s of seconds={whole:g}"
+            if whole is not None and sum(each or 0 for each in charged) > whole + 1e-9:
+                found = f"queue and compute are {sum(each or 0 for each in charged):g} s of seconds={whole:g}"
                 raise ValueError(f"{what} at {time / 60:g} min: {found}; give `seconds` at least their sum")
 
     def _put(self, name: str, labels: Mapping[str, str], values: Values) -> World:

@@ -108,7 +108,7 @@ def test_a_load_is_seen_in_workers_counters_and_load_times(promtool: Path, tmp_p
     world = World(minutes=20, scrape_seconds=5.0)
     world.worker("nms", pid=100, alive=[(10, 1), (99, None)])
     world.worker("nms", pid=200, alive=[(10, None), (99, 1)])
-    world.triton("rank", qps=[(10, 4), (10.5, None), (99, 4)], seconds=[(10, 0.02), (10.5, None), (99, 0.02)])
+    world.triton("rank", qps=[(10, 4), (10.5, None), (99, 4)], queue=0.002, compute=0.01, seconds=0.02)
     world.gauge("up", 1, job="triton", instance="triton-1:8002")
     world.gauge(
         "nv_model_load_duration_secs",
