@@ -73,9 +73,9 @@ def labels_replaced(plan: Plan, how: TargetsFile) -> Iterator[str]:
     Raises:
         FileUnusable, BadAnswer: as above.
     """
+    own, replica = triton_labels(plan), plan.rules.replica_label
     for number, group in enumerate(_read(how), start=1):
-        labels, own = dict(_labels(group)), triton_labels(plan)
-        replica = plan.rules.replica_label
+        labels = dict(_labels(group))
         if any(labels.get(replica, target) != target for target in group["targets"]):
             yield f"label {replica} of group {number} is replaced by the target"
         for name in sorted(labels.keys() & own.keys() - {replica}):

@@ -81,24 +81,21 @@ function(config)
     ),
   });
   local bursts = 'slo:error_budget_burn:burst';
+  local bursts_of(one) = bursts + '{burn_tier="' + one.name + '"}';
   // SLOs whose long window exceeded the threshold of `tier` before the burst for the faster tier `one` began: where both
   // windows have seen the same time, the burst brought it there.
   local before_burst(tier, one) =
     local ago = ' offset ' + duration.text(2 * duration.seconds(text.span(one.short)));
-    if sparse then fit(|||
-      (
-        %(over)s%(ago)s > 1
-          unless on (%(subject)s, slo)
-        %(burst)s%(ago)s
-      )
-    |||, { over: reported.over_in(tier, tier.long), burst: bursts + '{burn_tier="' + one.name + '"}', ago: ago })
-    else fit(|||
+    fit(|||
       (
         %(over)s
           unless on (%(subject)s, slo)
         %(burst)s
       )
-    |||, { over: exceeds(tier.long, tier.factor, ago=ago), burst: exceeds(one.short, one.factor, ago=ago) });
+    |||, {
+      over: if sparse then reported.over_in(tier, tier.long) + ago + ' > 1' else exceeds(tier.long, tier.factor, ago=ago),
+      burst: if sparse then bursts_of(one) + ago else exceeds(one.short, one.factor, ago=ago),
+    });
   local left_to(tier) = std.join('', [
     fit(|||
 
@@ -111,7 +108,7 @@ function(config)
       unless on (%(model)s, slo)
       %(out)s
     |||, {
-      burst: if sparse then bursts + '{burn_tier="' + one.name + '"}' else burst(one),
+      burst: if sparse then bursts_of(one) else burst(one),
       seen_before: before_burst(tier, one),
       out: one.named('ratio'),
     })

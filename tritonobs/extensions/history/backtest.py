@@ -435,7 +435,7 @@ class _Burns:
         before = at - self.recorded.steps(2 * one.tier.short_seconds)
         seen = self.recorded.ratio(subject, self.tier.long_seconds).get(before, 0) > self.limit
         return one.out(subject[0], at) or (
-            one.bursts(subject, at) and not (seen and not one.bursts(subject, before))
+            one.bursts(subject, at) and (not seen or one.bursts(subject, before))
         )
 
     def bursts(self, subject: _Subject, at: float) -> bool:
